@@ -1,0 +1,51 @@
+//===- Kernel.h - The kernel dialect --------------------------------------===//
+//
+// One GPU kernel as a control-flow graph: dialect, types and operations. Their
+// meaning is written in KernelBase.td and KernelOps.td.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef POOT_DIALECT_KERNEL_KERNEL_H
+#define POOT_DIALECT_KERNEL_KERNEL_H
+
+#include "mlir/Bytecode/BytecodeOpInterface.h"
+#include "mlir/IR/BuiltinTypes.h"
+#include "mlir/IR/Dialect.h"
+#include "mlir/IR/OpDefinition.h"
+#include "mlir/IR/OpImplementation.h"
+#include "mlir/IR/SymbolTable.h"
+#include "mlir/Interfaces/ControlFlowInterfaces.h"
+#include "mlir/Interfaces/FunctionInterfaces.h"
+#include "mlir/Interfaces/InferTypeOpInterface.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
+
+namespace poot::kernel {
+
+/// What the invocations that run together see of each other; see the comment
+/// on Kernel_ConvergenceResource.
+struct ConvergenceResource
+    : public mlir::SideEffects::Resource::Base<ConvergenceResource> {
+  llvm::StringRef getName() final { return "kernel.convergence"; }
+};
+
+/// The element type of a buffer or workgroup array, else null.
+mlir::Type getElementType(mlir::Type memory);
+
+/// The bytes that an element takes in memory.
+unsigned getElementBytes(mlir::Type element);
+
+} // namespace poot::kernel
+
+#include "Poot/Dialect/Kernel/KernelDialect.h.inc"
+#include "Poot/Dialect/Kernel/KernelEnums.h.inc"
+
+#define GET_ATTRDEF_CLASSES
+#include "Poot/Dialect/Kernel/KernelAttrs.h.inc"
+
+#define GET_TYPEDEF_CLASSES
+#include "Poot/Dialect/Kernel/KernelTypes.h.inc"
+
+#define GET_OP_CLASSES
+#include "Poot/Dialect/Kernel/KernelOps.h.inc"
+
+#endif // POOT_DIALECT_KERNEL_KERNEL_H

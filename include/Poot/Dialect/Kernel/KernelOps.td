@@ -1,0 +1,360 @@
+//===- KernelOps.td - Operations of the kernel dialect --------------------===//
+
+#ifndef POOT_DIALECT_KERNEL_KERNELOPS_TD
+#define POOT_DIALECT_KERNEL_KERNELOPS_TD
+
+include "Poot/Dialect/Kernel/KernelBase.td"
+include "mlir/IR/BuiltinAttributeInterfaces.td"
+include "mlir/IR/SymbolInterfaces.td"
+include "mlir/Interfaces/ControlFlowInterfaces.td"
+include "mlir/Interfaces/FunctionInterfaces.td"
+include "mlir/Interfaces/InferTypeOpInterface.td"
+include "mlir/Interfaces/SideEffectInterfaces.td"
+
+class Kernel_Op<string mnemonic, list<Trait> traits = []>
+    : Op<Kernel_Dialect, mnemonic, traits>;
+
+// What the invocations that run together see of each other. Reading it keeps a
+// subgroup operation where it is: it isn't merged with another one in a
+// dominating block, nor hoisted out of a loop.
+def Kernel_ConvergenceResource : Resource<"::poot::kernel::ConvergenceResource">;
+
+//===----------------------------------------------------------------------===//
+// The kernel
+//===----------------------------------------------------------------------===//
+
+def Kernel_FuncOp : Kernel_Op<"func", [
+    FunctionOpInterface, IsolatedFromAbove, AutomaticAllocationScope]> {
+  let summary = "a kernel";
+  let description = [{
+    The code of one dispatch. Arguments are buffers (argument *i* is binding
+    *i*), then metadata of type `i32` or `f32`, passed by value in order. There
+    are no results. `workgroup_size` gives the invocations of a workgroup in x,
+    y and z.
+
+    ```mlir
+    kernel.func @scale(%x: !kernel.buffer<f32, read>,
+                       %y: !kernel.buffer<f32, write>, %n: i32, %s: f32)
+        attributes {workgroup_size = array<i32: 64, 1, 1>} {
+      ...
+      kernel.return
+    }
+    ```
+  }];
+  let arguments = (ins SymbolNameAttr:$sym_name,
+                       TypeAttrOf<FunctionType>:$function_type,
+                       DenseI32ArrayAttr:$workgroup_size,
+                       OptionalAttr<StrAttr>:$sym_visibility,
+                       OptionalAttr<DictArrayAttr>:$arg_attrs,
+                       OptionalAttr<DictArrayAttr>:$res_attrs);
+  let regions = (region AnyRegion:$body);
+  let builders = [OpBuilder<(ins "::llvm::StringRef":$name,
+                                 "::mlir::FunctionType":$type,
+                                 "::llvm::ArrayRef<int32_t>":$workgroupSize)>];
+  let skipDefaultBuilders = 1;
+  let hasCustomAssemblyFormat = 1;
+  let hasVerifier = 1;
+  let extraClassDeclaration = [{
+    ::llvm::ArrayRef<::mlir::Type> getArgumentTypes() {
+      return getFunctionType().getInputs();
+    }
+    ::llvm::ArrayRef<::mlir::Type> getResultTypes() {
+      return getFunctionType().getResults();
+    }
+    ::mlir::Region *getCallableRegion() { return &getBody(); }
+
+    /// Buffers come first; the remaining arguments are metadata.
+    unsigned getNumBuffers();
+    unsigned getNumMetadata() { return getNumArguments() - getNumBuffers(); }
+    BufferType getBufferType(unsigned binding);
+  }];
+}
+
+def Kernel_ReturnOp : Kernel_Op<"return", [
+    Pure, HasParent<"FuncOp">, ReturnLike, Terminator]> {
+  let summary = "end of an invocation";
+  let description = [{
+    Ends this invocation. A kernel may return at several places, also from
+    within a loop.
+  }];
+  let assemblyFormat = "attr-dict";
+}
+
+//===----------------------------------------------------------------------===//
+// Memory
+//===----------------------------------------------------------------------===//
+
+def Kernel_WorkgroupAllocOp : Kernel_Op<"workgroup_alloc"> {
+  let summary = "declares an array that a workgroup shares";
+  let description = [{
+    Declares one array, for the whole run of the kernel, however often control
+    passes here. It stands in the entry block. How many bytes the arrays of a
+    kernel may take in sum is a limit of the target.
+
+    ```mlir
+    %tile = kernel.workgroup_alloc : !kernel.workgroup<256xf32>
+    ```
+  }];
+  let results = (outs Res<Kernel_Workgroup, "", [MemAlloc]>:$result);
+  let assemblyFormat = "attr-dict `:` type($result)";
+  let hasVerifier = 1;
+}
+
+class Kernel_ElementOf<string memory, string value>
+    : TypesMatchWith<"type of '" # value # "' is the element type of '" #
+                     memory # "'", memory, value,
+                     "::poot::kernel::getElementType($_self)">;
+
+def Kernel_LoadOp : Kernel_Op<"load", [
+    Kernel_ElementOf<"memory", "result">,
+    DeclareOpInterfaceMethods<MemoryEffectsOpInterface>]> {
+  let summary = "reads an element";
+  let description = [{
+    A load from a buffer with access `read` has no memory effect, so equal ones
+    are merged; it isn't speculated, since the index may be out of bounds on
+    paths that don't execute it.
+
+    ```mlir
+    %v = kernel.load %x[%i] : !kernel.buffer<f32, read>
+    ```
+  }];
+  let arguments = (ins Kernel_Memory:$memory, I32:$index);
+  let results = (outs Kernel_Element:$result);
+  let assemblyFormat = "$memory `[` $index `]` attr-dict `:` type($memory)";
+  let hasVerifier = 1;
+}
+
+def Kernel_StoreOp : Kernel_Op<"store", [Kernel_ElementOf<"memory", "value">]> {
+  let summary = "writes an element";
+  let description = [{
+    ```mlir
+    kernel.store %v, %y[%i] : !kernel.buffer<f32, write>
+    ```
+  }];
+  let arguments = (ins Kernel_Element:$value,
+                       Arg<Kernel_Memory, "", [MemWrite]>:$memory, I32:$index);
+  let assemblyFormat =
+      "$value `,` $memory `[` $index `]` attr-dict `:` type($memory)";
+  let hasVerifier = 1;
+}
+
+def Kernel_AtomicRmwOp : Kernel_Op<"atomic_rmw", [
+    Kernel_ElementOf<"memory", "value">, AllTypesMatch<["value", "result"]>]> {
+  let summary = "reads, modifies and writes an element in one step";
+  let description = [{
+    Returns the old value. The element type is i32. `min` and `max` compare
+    signed, `umin` and `umax` unsigned. The order applies to the other accesses
+    of this invocation to the same kind of memory (buffers, or workgroup
+    arrays), as seen by the invocations that the scope names.
+
+    ```mlir
+    %old = kernel.atomic_rmw add relaxed device %x[%i], %v
+        : !kernel.buffer<i32, read_write>
+    ```
+  }];
+  let arguments = (ins Kernel_AtomicKindAttr:$kind, Kernel_OrderAttr:$order,
+                       Kernel_ScopeAttr:$scope,
+                       Arg<Kernel_Memory, "", [MemRead, MemWrite]>:$memory,
+                       I32:$index, I32:$value);
+  let results = (outs I32:$result);
+  let assemblyFormat = [{
+    $kind $order $scope $memory `[` $index `]` `,` $value attr-dict `:`
+    type($memory)
+  }];
+  let hasVerifier = 1;
+}
+
+def Kernel_AtomicCasOp : Kernel_Op<"atomic_cas", [
+    Kernel_ElementOf<"memory", "value">,
+    AllTypesMatch<["value", "expected", "result"]>]> {
+  let summary = "stores a value if the element has the expected one";
+  let description = [{
+    Returns the old value; the store took place if it equals `expected`. The
+    element type is i32. If it doesn't take place, an order of `release` or
+    `acq_rel` orders as `relaxed` or `acquire`.
+
+    ```mlir
+    %old = kernel.atomic_cas acq_rel device %x[%i], %expected, %v
+        : !kernel.buffer<i32, read_write>
+    ```
+  }];
+  let arguments = (ins Kernel_OrderAttr:$order, Kernel_ScopeAttr:$scope,
+                       Arg<Kernel_Memory, "", [MemRead, MemWrite]>:$memory,
+                       I32:$index, I32:$expected, I32:$value);
+  let results = (outs I32:$result);
+  let assemblyFormat = [{
+    $order $scope $memory `[` $index `]` `,` $expected `,` $value attr-dict `:`
+    type($memory)
+  }];
+  let hasVerifier = 1;
+}
+
+def Kernel_BarrierOp : Kernel_Op<"barrier", [
+    MemoryEffects<[MemRead, MemWrite,
+                   MemWrite<Kernel_ConvergenceResource>]>]> {
+  let summary = "waits for the workgroup";
+  let description = [{
+    Every invocation of the workgroup waits until all have come here. What they
+    wrote before to workgroup arrays and buffers is visible after it to all
+    invocations of the workgroup.
+  }];
+  let assemblyFormat = "attr-dict";
+}
+
+//===----------------------------------------------------------------------===//
+// Identifiers
+//===----------------------------------------------------------------------===//
+
+class Kernel_GridIdOp<string mnemonic> : Kernel_Op<mnemonic, [Pure]> {
+  let arguments = (ins Kernel_DimAttr:$dim);
+  let results = (outs I32:$result);
+  let assemblyFormat = "$dim attr-dict";
+}
+
+def Kernel_LocalIdOp : Kernel_GridIdOp<"local_id"> {
+  let summary = "number of this invocation in its workgroup";
+  let description = [{
+    ```mlir
+    %t = kernel.local_id x
+    ```
+  }];
+  // The identifier in a dimension of extent 1 is 0.
+  let hasFolder = 1;
+}
+
+def Kernel_WorkgroupIdOp : Kernel_GridIdOp<"workgroup_id"> {
+  let summary = "number of this workgroup in the grid";
+  let description = [{
+    ```mlir
+    %g = kernel.workgroup_id x
+    ```
+  }];
+}
+
+def Kernel_NumWorkgroupsOp : Kernel_GridIdOp<"num_workgroups"> {
+  let summary = "extent of the grid in workgroups";
+  let description = [{
+    ```mlir
+    %n = kernel.num_workgroups y
+    ```
+  }];
+}
+
+class Kernel_SubgroupQueryOp<string mnemonic> : Kernel_Op<mnemonic, [Pure]> {
+  let results = (outs I32:$result);
+  let assemblyFormat = "attr-dict";
+}
+
+def Kernel_LaneIdOp : Kernel_SubgroupQueryOp<"lane_id"> {
+  let summary = "number of this invocation in its subgroup";
+}
+
+def Kernel_SubgroupIdOp : Kernel_SubgroupQueryOp<"subgroup_id"> {
+  let summary = "number of this subgroup in its workgroup";
+}
+
+def Kernel_SubgroupSizeOp : Kernel_SubgroupQueryOp<"subgroup_size"> {
+  let summary = "extent of a subgroup on this device";
+  let description = [{
+    The number of lanes of a full subgroup. The last subgroup of a workgroup
+    whose size isn't a multiple of it has fewer active lanes.
+  }];
+}
+
+//===----------------------------------------------------------------------===//
+// Subgroups
+//===----------------------------------------------------------------------===//
+
+class Kernel_SubgroupOp<string mnemonic, list<Trait> traits = []>
+    : Kernel_Op<mnemonic,
+                [MemoryEffects<[MemRead<Kernel_ConvergenceResource>]>] #
+                    traits>;
+
+def Kernel_SubgroupValue
+    : AnyTypeOf<[I8, I16, I32, I64, F16, F32, F64],
+                "scalar of i8, i16, i32, i64, f16, f32 or f64">;
+
+def Kernel_SubgroupReduceOp
+    : Kernel_SubgroupOp<"subgroup_reduce", [SameOperandsAndResultType]> {
+  let summary = "combines the values of a subgroup";
+  let description = [{
+    Every active lane gets the combination of all active lanes' values. The
+    order of a floating-point sum or product is the device's. `umin` and `umax`
+    are for integers.
+
+    ```mlir
+    %s = kernel.subgroup_reduce add %v : f32
+    ```
+  }];
+  let arguments = (ins Kernel_ReduceKindAttr:$kind,
+                       Kernel_SubgroupValue:$value);
+  let results = (outs Kernel_SubgroupValue:$result);
+  let assemblyFormat = "$kind $value attr-dict `:` type($value)";
+  let hasVerifier = 1;
+}
+
+def Kernel_SubgroupScanOp
+    : Kernel_SubgroupOp<"subgroup_scan", [SameOperandsAndResultType]> {
+  let summary = "prefix sums over a subgroup";
+  let description = [{
+    A lane gets the sum over the active lanes before it, with its own
+    (`inclusive`) or without (`exclusive`; the first lane gets zero).
+
+    ```mlir
+    %s = kernel.subgroup_scan exclusive %v : i32
+    ```
+  }];
+  let arguments = (ins Kernel_ScanKindAttr:$kind, Kernel_SubgroupValue:$value);
+  let results = (outs Kernel_SubgroupValue:$result);
+  let assemblyFormat = "$kind $value attr-dict `:` type($value)";
+}
+
+def Kernel_SubgroupShuffleOp
+    : Kernel_SubgroupOp<"subgroup_shuffle", [AllTypesMatch<["value", "result"]>]> {
+  let summary = "reads another lane's value";
+  let description = [{
+    `idx` reads lane `lane`, `xor` lane `self ^ lane`, `up` lane `self - lane`
+    and `down` lane `self + lane`. The value of a lane that is inactive or
+    doesn't exist is undefined.
+
+    ```mlir
+    %o = kernel.subgroup_shuffle xor %v, %mask : f32
+    ```
+  }];
+  let arguments = (ins Kernel_ShuffleKindAttr:$kind,
+                       Kernel_SubgroupValue:$value, I32:$lane);
+  let results = (outs Kernel_SubgroupValue:$result);
+  let assemblyFormat = "$kind $value `,` $lane attr-dict `:` type($value)";
+}
+
+def Kernel_SubgroupBroadcastOp
+    : Kernel_SubgroupOp<"subgroup_broadcast",
+                        [AllTypesMatch<["value", "result"]>]> {
+  let summary = "reads the same lane's value in all lanes";
+  let description = [{
+    `lane` is equal in all active lanes and names an active lane.
+
+    ```mlir
+    %o = kernel.subgroup_broadcast %v, %lane : f32
+    ```
+  }];
+  let arguments = (ins Kernel_SubgroupValue:$value, I32:$lane);
+  let results = (outs Kernel_SubgroupValue:$result);
+  let assemblyFormat = "$value `,` $lane attr-dict `:` type($value)";
+}
+
+class Kernel_SubgroupVoteOp<string mnemonic> : Kernel_SubgroupOp<mnemonic> {
+  let arguments = (ins I1:$value);
+  let results = (outs I1:$result);
+  let assemblyFormat = "$value attr-dict";
+}
+
+def Kernel_SubgroupAnyOp : Kernel_SubgroupVoteOp<"subgroup_any"> {
+  let summary = "whether the condition holds in any active lane";
+}
+
+def Kernel_SubgroupAllOp : Kernel_SubgroupVoteOp<"subgroup_all"> {
+  let summary = "whether the condition holds in all active lanes";
+}
+
+#endif // POOT_DIALECT_KERNEL_KERNELOPS_TD
