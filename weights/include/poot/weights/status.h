@@ -113,7 +113,8 @@ Status makeError(StatusCode code, const Parts &...parts) {
 }
 
 /// TEXT from an untrusted file, fit for a message: in single quotes, bytes
-/// outside printable ASCII as \xNN, cut after 80 characters.
+/// outside printable ASCII as \xNN, cut after 80 characters. Call it qualified,
+/// weights::quoted, or std::quoted may be found as well.
 std::string quoted(std::string_view text);
 
 /// What the operating system calls ERROR_NUMBER (an errno value), in lower case
