@@ -14,7 +14,6 @@ include "mlir/IR/EnumAttr.td"
 class Graph_Enum<string name, string summary, list<I32EnumAttrCase> cases>
     : I32EnumAttr<name, summary, cases> {
   let cppNamespace = "::poot::graph";
-  let genSpecializedAttr = 0;
 }
 
 // Kinds are appended only: their numbers are stored in bytecode.

@@ -17,6 +17,8 @@
 #include "mlir/Interfaces/InferTypeOpInterface.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 
+#include "Poot/Dialect/Graph/GraphTypes.h"
+
 #include "Poot/Dialect/Graph/GraphDialect.h.inc"
 #include "Poot/Dialect/Graph/GraphEnums.h.inc"
 

@@ -12,15 +12,24 @@ include "mlir/IR/SymbolInterfaces.td"
 include "mlir/Interfaces/InferTypeOpInterface.td"
 include "mlir/Interfaces/SideEffectInterfaces.td"
 
-def Graph_Element : AnyTypeOf<[I1, I8, I16, I32, I64, F16, BF16, F32, F64],
-    "i1, i8, i16, i32, i64, f16, bf16, f32 or f64">;
-def Graph_Tensor : RankedTensorOf<[Graph_Element]>;
-def Graph_IntTensor : RankedTensorOf<[I8, I16, I32, I64]>;
-def Graph_I32Tensor : RankedTensorOf<[I32]>;
-def Graph_BoolTensor : RankedTensorOf<[I1]>;
-def Graph_FloatTensor : RankedTensorOf<[F16, BF16, F32, F64]>;
+// Predicates of the C++ side (GraphTypes.h): ranked, static, every extent at
+// least 1, rank and byte size within the dialect's limits.
+class Graph_TensorOf<string predicate, string summary>
+    : Type<CPred<"::poot::graph::" # predicate # "($_self)">, summary,
+           "::mlir::RankedTensorType">;
+def Graph_Tensor : Graph_TensorOf<"isTensor",
+    "a static tensor of i1, i8, i16, i32, i64, f16, bf16, f32 or f64">;
+// Also admits an open (`?`) outermost extent, as states may have.
+def Graph_OpenTensor : Graph_TensorOf<"isOpenTensor",
+    "a tensor of i1, i8, i16, i32, i64, f16, bf16, f32 or f64, static but for the outermost extent">;
+def Graph_I32Tensor : Graph_TensorOf<"isI32Tensor", "a static tensor of i32">;
+def Graph_BoolTensor : Graph_TensorOf<"isBoolTensor", "a static tensor of i1">;
+def Graph_DequantTensor : Graph_TensorOf<"isDequantTensor",
+    "a static tensor of f16, bf16 or f32">;
 def Graph_TensorOrPacked : AnyTypeOf<[Graph_Tensor, Graph_PackedType],
-    "a tensor or a packed weight">;
+    "a static tensor of i1, i8, i16, i32, i64, f16, bf16, f32 or f64, or a packed weight">;
+def Graph_OpenTensorOrPacked : AnyTypeOf<[Graph_OpenTensor, Graph_PackedType],
+    "a tensor of i1, i8, i16, i32, i64, f16, bf16, f32 or f64, static but for the outermost extent, or a packed weight">;
 
 class Graph_Op<string mnemonic, list<Trait> traits = []>
     : Op<Graph_Dialect, mnemonic, traits>;
@@ -81,7 +90,7 @@ def Graph_GetOp : Graph_Op<"get", [DeclareOpInterfaceMethods<SymbolUserOpInterfa
     reader (G2).
   }];
   let arguments = (ins FlatSymbolRefAttr:$symbol);
-  let results = (outs Graph_TensorOrPacked:$result);
+  let results = (outs Graph_OpenTensorOrPacked:$result);
   let assemblyFormat = "$symbol `:` type($result) attr-dict";
 }
 
@@ -92,7 +101,7 @@ def Graph_SetOp : Graph_Op<"set", [DeclareOpInterfaceMethods<SymbolUserOpInterfa
     A function sets a state at most once. When the value is a `graph.scatter`
     into the state's own old value, the update happens in place.
   }];
-  let arguments = (ins FlatSymbolRefAttr:$symbol, Graph_Tensor:$value);
+  let arguments = (ins FlatSymbolRefAttr:$symbol, Graph_OpenTensorOrPacked:$value);
   let assemblyFormat = "$symbol `,` $value `:` type($value) attr-dict";
 }
 
@@ -157,7 +166,6 @@ def Graph_SelectOp : Graph_PureOp<"select", [AllTypesMatch<["true_value", "false
   let results = (outs Graph_Tensor:$result);
   let assemblyFormat = "$condition `,` $true_value `,` $false_value `:` type($result) attr-dict";
   let hasFolder = 1;
-  let hasVerifier = 1;
 }
 
 def Graph_CastOp : Graph_PureOp<"cast", [SameOperandsAndResultShape, Elementwise]> {
@@ -256,7 +264,7 @@ def Graph_GatherOp : Graph_PureOp<"gather", [DeclareOpInterfaceMethods<InferType
     place of dimension `dim`. An index outside the extent is an error in the
     oracle; devices clamp it.
   }];
-  let arguments = (ins Graph_Tensor:$data, Graph_I32Tensor:$indices, I64Attr:$dim);
+  let arguments = (ins Graph_OpenTensor:$data, Graph_I32Tensor:$indices, I64Attr:$dim);
   let results = (outs Graph_Tensor:$result);
   let assemblyFormat = "$data `,` $indices `dim` $dim `:` type($data) `,` type($indices) `->` type($result) attr-dict";
 }
@@ -269,8 +277,8 @@ def Graph_ScatterOp : Graph_PureOp<"scatter", [AllTypesMatch<["data", "result"]>
     index, is an error in the oracle; devices drop the former and leave the
     order of the latter open.
   }];
-  let arguments = (ins Graph_Tensor:$data, Graph_I32Tensor:$indices, Graph_Tensor:$updates);
-  let results = (outs Graph_Tensor:$result);
+  let arguments = (ins Graph_OpenTensor:$data, Graph_I32Tensor:$indices, Graph_Tensor:$updates);
+  let results = (outs Graph_OpenTensor:$result);
   let assemblyFormat = "$data `,` $indices `,` $updates `:` type($data) `,` type($indices) `,` type($updates) attr-dict";
   let hasVerifier = 1;
 }
@@ -349,7 +357,7 @@ def Graph_PackedDequantOp : Graph_PureOp<"packed_dequant"> {
   let summary = "The values of a packed weight";
   let description = [{ Exact in f32; rounded to nearest even in f16 and bf16. }];
   let arguments = (ins Graph_PackedType:$operand);
-  let results = (outs RankedTensorOf<[F16, BF16, F32]>:$result);
+  let results = (outs Graph_DequantTensor:$result);
   let assemblyFormat = "$operand `:` type($operand) `->` type($result) attr-dict";
   let hasVerifier = 1;
 }
