@@ -41,18 +41,20 @@ bool fits(uint64_t offset, uint64_t size, uint64_t limit) {
 
 using weights::ElementType;
 
-bool isFloat(ElementType type) {
-  switch (type) {
-  case ElementType::F32:
-  case ElementType::F16:
-  case ElementType::BF16:
-  case ElementType::F64:
-  case ElementType::F8E4M3:
-  case ElementType::F8E5M2:
-    return true;
-  default:
-    return false;
-  }
+bool isOneOf(ElementType type, std::initializer_list<ElementType> types) {
+  return std::find(types.begin(), types.end(), type) != types.end();
+}
+
+/// Types that test vectors can't generate or compare numbers of.
+bool isEightBitFloat(ElementType type) {
+  return isOneOf(type, {ElementType::F8E4M3, ElementType::F8E5M2});
+}
+
+/// Types in which some bytes are no number.
+bool hasNonNumbers(ElementType type) {
+  return isEightBitFloat(type) ||
+         isOneOf(type, {ElementType::F16, ElementType::BF16, ElementType::F32,
+                        ElementType::F64, ElementType::Bool});
 }
 
 std::string knownElements() {
@@ -441,13 +443,16 @@ void IndexVerifier::checkTestInput(const fb::TestInput &input) {
   if (typed && packed)
     error("numbers can't fill ", info.name,
           ", which is packed; allowed: Bytes, Zero");
-  if (input.fill() == fb::Fill::Bytes && isFloat(*element))
+  if (typed && isEightBitFloat(*element))
+    error("numbers of ", info.name, " can't be generated; allowed: Zero");
+  if (input.fill() == fb::Fill::Bytes && hasNonNumbers(*element))
     error("random bytes may be no number in ", info.name,
           "; allowed: Uniform, UniformInt, Zero");
   const bool ranged = typed || (input.fill() == fb::Fill::Bytes && packed);
   const double low = input.low(), high = input.high();
-  if (ranged && !(std::isfinite(low) && std::isfinite(high) && low <= high))
-    error("low and high are no range of numbers");
+  const double limit = packed || element == ElementType::F16 ? 65504.0 : 1e300;
+  if (ranged && !(low >= -limit && high <= limit && low <= high))
+    error("low and high are no range of numbers that ", info.name, " holds");
   constexpr double kMaxExact = 9007199254740992.0; // 2^53
   if (input.fill() == fb::Fill::UniformInt &&
       !(low >= -kMaxExact && high <= kMaxExact && low == std::floor(low) &&
@@ -474,10 +479,11 @@ void IndexVerifier::checkExpectation(const fb::Kernel &kernel,
     error("argument ", argument, " is only read by the kernel");
   const std::optional<ElementType> element =
       weights::elementTypeFromName(view(expectation.element()));
-  if (!element || weights::isPacked(*element))
-    return error("the element type ",
+  if (!element || weights::isPacked(*element) || isEightBitFloat(*element))
+    return error("values of the element type ",
                  weights::quoted(view(expectation.element())),
-                 " is no scalar type");
+                 " can't be compared; allowed: f32, f16, bf16, f64, bool and "
+                 "integers of 8 to 64 bits");
   const uint64_t count = length(expectation.index());
   if (count == 0 || count != length(expectation.value()))
     return error("has ", count, " indices and ", length(expectation.value()),
