@@ -1,0 +1,70 @@
+//===- Checkpoint.cpp - Stored tensors as values
+//---------------------------===//
+
+#include "poot/weights/checkpoint.h"
+#include "Poot/Eval/Eval.h"
+
+#include <cstring>
+
+using namespace mlir;
+using namespace poot;
+using namespace poot::eval;
+
+/// Stored types have the dialect's names, but for i1.
+static std::optional<weights::ElementType> storedType(Type type) {
+  std::string name;
+  if (auto packed = dyn_cast<graph::PackedType>(type)) {
+    if (packed.getLayout() != graph::PackedLayout::Gguf)
+      return std::nullopt;
+    name = graph::stringifyPackedEncoding(packed.getEncoding());
+  } else if (cast<RankedTensorType>(type).getElementType().isInteger(1)) {
+    return weights::ElementType::Bool;
+  } else {
+    llvm::raw_string_ostream(name)
+        << cast<RankedTensorType>(type).getElementType();
+  }
+  return weights::elementTypeFromName(name);
+}
+
+FailureOr<Tensor>
+eval::fromStored(const weights::TensorView &stored, Type type,
+                 llvm::function_ref<InFlightDiagnostic()> emitError) {
+  auto packed = dyn_cast<graph::PackedType>(type);
+  ArrayRef<int64_t> shape =
+      packed ? packed.getShape() : cast<RankedTensorType>(type).getShape();
+  if (storedType(type) != stored.type ||
+      failed(verifyCompatibleShape(shape, stored.shape)))
+    return emitError() << "has type " << type << " but '" << stored.name
+                       << "' holds " << weights::getName(stored.type)
+                       << " of shape " << weights::toString(stored.shape);
+  if (packed)
+    return Tensor::borrowPacked(packed, stored.data.data);
+  Type elementType = cast<RankedTensorType>(type).getElementType();
+  bool isBool = elementType.isInteger(1);
+  bool isAligned = reinterpret_cast<uintptr_t>(stored.data.data) %
+                       elementBytes(elementType) ==
+                   0;
+  if (isAligned && !isBool)
+    return Tensor::borrow(elementType, stored.shape, stored.data.data);
+  FailureOr<Tensor> copy = Tensor::allocate(elementType, stored.shape);
+  if (failed(copy))
+    return emitError() << "doesn't fit into memory";
+  std::memcpy(copy->mutableData(), stored.data.data, stored.data.size);
+  if (isBool) // A file may hold any byte; memory holds 0 or 1.
+    for (size_t i = 0; i < stored.data.size; ++i)
+      copy->mutableData()[i] = stored.data.data[i] != 0;
+  return copy;
+}
+
+Environment::ConstProvider
+eval::bindCheckpoint(const weights::Checkpoint &checkpoint) {
+  return [&checkpoint](StringRef name, Type type,
+                       llvm::function_ref<InFlightDiagnostic()> emitError)
+             -> FailureOr<Tensor> {
+    const weights::TensorView *stored =
+        checkpoint.find({name.data(), name.size()});
+    if (!stored)
+      return emitError() << "isn't a tensor of the weights";
+    return fromStored(*stored, type, emitError);
+  };
+}
