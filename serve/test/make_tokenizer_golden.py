@@ -111,8 +111,12 @@ def splitter(name):
 
 
 def byte_level(name):
-    return pre_tokenizers.Sequence(splitter(name) + [
-        pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False)])
+    """With the byte alphabet. ByteLevel has GPT-2's expression built in, and
+    the models that use it leave it to that."""
+    inner = name in ("gpt-2", "smollm")
+    steps = splitter(name)
+    return pre_tokenizers.Sequence((steps[:-1] if inner else steps) + [
+        pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=inner)])
 
 
 def write(path, value):
