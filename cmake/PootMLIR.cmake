@@ -20,9 +20,9 @@ target_include_directories(poot-mlir SYSTEM INTERFACE
 target_compile_definitions(poot-mlir INTERFACE ${LLVM_DEFINITIONS_LIST})
 target_compile_options(poot-mlir INTERFACE
   $<$<COMPILE_LANGUAGE:CXX>:-fno-exceptions>)
-# libMLIR.so brings libLLVM.so. Naming single MLIR archives beside it would
-# link second copies of their static state.
-target_link_libraries(poot-mlir INTERFACE MLIR)
+# The two shared libraries. Naming single archives beside them would link
+# second copies of their static state.
+target_link_libraries(poot-mlir INTERFACE MLIR LLVM)
 
 # One precompiled header for the whole compiler half.
 file(WRITE ${CMAKE_BINARY_DIR}/poot-pch.cpp "// Owner of the precompiled header.\n")
@@ -69,6 +69,9 @@ function(poot_add_mlir_tool name)
   add_executable(${name} ${ARG_UNPARSED_ARGUMENTS})
   target_link_libraries(${name} PRIVATE poot-mlir ${ARG_LIBS})
   add_dependencies(${name} poot-headers)
+  # The precompiled header is built with -fPIC, an executable with -fPIE.
+  set_target_properties(${name} PROPERTIES POSITION_INDEPENDENT_CODE OFF)
+  target_compile_options(${name} PRIVATE -fPIC)
   poot_use_pch(${name})
   install(TARGETS ${name} RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
 endfunction()

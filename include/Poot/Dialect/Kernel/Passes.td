@@ -1,0 +1,76 @@
+//===- Passes.td - Passes over kernels ------------------------------------===//
+
+#ifndef POOT_DIALECT_KERNEL_PASSES_TD
+#define POOT_DIALECT_KERNEL_PASSES_TD
+
+include "mlir/Pass/PassBase.td"
+
+def KernelExpandMath : Pass<"kernel-expand-math", "::poot::kernel::FuncOp"> {
+  let summary = "writes out the mathematics that GPU instruction sets lack";
+  let description = [{
+    After this pass a kernel computes with f32 transcendental operations that
+    every target has (exp, exp2, log, log2, sqrt, rsqrt, tanh, ...), with integer
+    operations and with comparisons. What is expanded, and how far the result
+    may be from the exact one in units in the last place (f32), measured against
+    double precision with correctly rounded arithmetic:
+
+    | operation | method | ulp |
+    |---|---|---|
+    | erf | polynomial below 1, else 1 - erfc | 2 |
+    | erfc | polynomials, exp(-x²) with a compensated square | 5 |
+    | expm1 | polynomial below ln 2 / 2, else exp with split ln 2 | 2 |
+    | log1p | polynomial after reduction to [√½, √2), compensated | 2 |
+    | cbrt | bit estimate and three Newton steps | 2 |
+    | sin, cos | exact reduction by π/2 for every argument, polynomials | 2 |
+    | tan | sin / cos | 4 |
+    | atan, atan2 | polynomial on [0, 1] | 4 |
+    | pow | exp2 and log2 in extended precision, special cases of C99 | 4 |
+
+    Exact ones: trunc, round, copysign, ceildivsi, ceildivui, floordivsi, ctpop,
+    ctlz and cttz (through i32 for narrower types), clampf, isnan, isinf,
+    isfinite.
+
+    Transcendental operations on f16 and bf16 are computed in f32, and so is
+    every operation on bf16; conversions from and to bf16 become integer
+    operations. A NaN operand gives NaN.
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect",
+                           "::mlir::math::MathDialect",
+                           "::mlir::vector::VectorDialect"];
+}
+
+def KernelStructurize : Pass<"kernel-structurize", "::poot::kernel::FuncOp"> {
+  let summary = "lifts the control-flow graph to scf.if and scf.while";
+  let description = [{
+    Any graph is accepted: several loop exits, early returns, switches and
+    irreducible loops. Afterwards the body is one block; loops are scf.while
+    that test at their end. A switch is a chain of scf.if. A value that is
+    undefined on some path is zero there.
+
+    Memory is named by an argument or a workgroup_alloc: a branch or select
+    between two buffers is an error, reported where the memory is accessed.
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect",
+                           "::mlir::cf::ControlFlowDialect",
+                           "::mlir::scf::SCFDialect", "::mlir::ub::UBDialect"];
+}
+
+def KernelRotateLoops : Pass<"kernel-rotate-loops", "::poot::kernel::FuncOp"> {
+  let summary = "makes every loop test at its head";
+  let description = [{
+    An scf.while whose first region does more than compute its condition becomes
+    one that carries condition and results and tests them first:
+
+        do { r = f(x); c = g(x) } while (c)
+        → c = true; while (c) { r = f(x); c = g(x) }
+
+    The last structural step before SPIR-V. Some drivers (lavapipe of Mesa 22)
+    miscompile loops that test at the end when their lanes leave at different
+    times: lanes that left see values of later iterations.
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect",
+                           "::mlir::scf::SCFDialect"];
+  let statistics = [Statistic<"numRotated", "rotated", "Loops rotated">];
+}
+
+#endif // POOT_DIALECT_KERNEL_PASSES_TD

@@ -1,0 +1,50 @@
+//===- InitAll.h - Registers what the command line tools offer ------------===//
+//
+// The one list of poot's dialects, passes, pipelines and translations. A new
+// one is a line here and its library a word in tools/poot-opt/CMakeLists.txt.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef POOT_INITALL_H
+#define POOT_INITALL_H
+
+#include "Poot/Dialect/Kernel/Kernel.h"
+#include "Poot/Dialect/Kernel/Passes.h"
+#include "Poot/Target/Passes.h"
+#include "Poot/Target/Spirv.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/ControlFlow/IR/ControlFlowOps.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/SPIRV/IR/SPIRVDialect.h"
+#include "mlir/Dialect/UB/IR/UBOps.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include "mlir/Transforms/Passes.h"
+
+namespace poot {
+
+inline void registerAllDialects(mlir::DialectRegistry &registry) {
+  registry.insert<kernel::KernelDialect>();
+
+  // Upstream's that poot's IR is made of.
+  registry.insert<mlir::arith::ArithDialect, mlir::cf::ControlFlowDialect,
+                  mlir::func::FuncDialect, mlir::math::MathDialect,
+                  mlir::scf::SCFDialect, mlir::spirv::SPIRVDialect,
+                  mlir::ub::UBDialect, mlir::vector::VectorDialect>();
+}
+
+inline void registerAllPasses() {
+  kernel::registerPootKernelPasses();
+  registerPootTargetPasses();
+  registerSpirvPipelines();
+
+  mlir::registerTransformsPasses(); // canonicalize, cse, inline, ...
+}
+
+inline void registerAllTranslations() { registerSpirvTranslations(); }
+
+} // namespace poot
+
+#endif // POOT_INITALL_H
