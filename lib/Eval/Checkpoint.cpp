@@ -2,6 +2,7 @@
 //---------------------------===//
 
 #include "poot/weights/checkpoint.h"
+#include "Poot/Dialect/Graph/ElementTypes.h"
 #include "Poot/Eval/Eval.h"
 
 #include <cstring>
@@ -10,30 +11,14 @@ using namespace mlir;
 using namespace poot;
 using namespace poot::eval;
 
-/// Stored types have the dialect's names, but for i1.
-static std::optional<weights::ElementType> storedType(Type type) {
-  std::string name;
-  if (auto packed = dyn_cast<graph::PackedType>(type)) {
-    if (packed.getLayout() != graph::PackedLayout::Gguf)
-      return std::nullopt;
-    name = graph::stringifyPackedEncoding(packed.getEncoding());
-  } else if (cast<RankedTensorType>(type).getElementType().isInteger(1)) {
-    return weights::ElementType::Bool;
-  } else {
-    llvm::raw_string_ostream(name)
-        << cast<RankedTensorType>(type).getElementType();
-  }
-  return weights::elementTypeFromName(name);
-}
-
 FailureOr<Tensor>
 eval::fromStored(const weights::TensorView &stored, Type type,
                  llvm::function_ref<InFlightDiagnostic()> emitError) {
   auto packed = dyn_cast<graph::PackedType>(type);
-  ArrayRef<int64_t> shape =
-      packed ? packed.getShape() : cast<RankedTensorType>(type).getShape();
-  if (storedType(type) != stored.type ||
-      failed(verifyCompatibleShape(shape, stored.shape)))
+  // No file holds a layout of poot's own.
+  bool isOwnLayout = packed && packed.getLayout() != graph::PackedLayout::Gguf;
+  if (isOwnLayout || graph::getStoredType(type) != stored.type ||
+      failed(verifyCompatibleShape(graph::getShape(type), stored.shape)))
     return emitError() << "has type " << type << " but '" << stored.name
                        << "' holds " << weights::getName(stored.type)
                        << " of shape " << weights::toString(stored.shape);

@@ -5,15 +5,15 @@
 // and 64-bit wrapping integers, whose low bits are those of any narrower
 // wrapping sum. The result rounds once, from the accumulator. Sums run over
 // `kLanes` interleaved parts when both operands are contiguous along K, else in
-// order: the semantics leave the order open.
+// order: the semantics leave the order open (G-matmul-3).
 //
 //===----------------------------------------------------------------------===//
 
 #include "Element.h"
 #include "Ops.h"
 
+#include "Poot/Dialect/Graph/ElementTypes.h"
 #include "poot/weights/block_decode.h"
-#include "poot/weights/element_type.h"
 
 #include "llvm/Support/Parallel.h"
 
@@ -159,6 +159,7 @@ void withTypes(Type input, Type output, const EvalOptions &options,
 
 } // namespace
 
+/// result[b.., m, n] = sum_k lhs[b.., m, k] * rhs[b.., k, n] (G-matmul-3).
 Result eval::evaluate(MatmulOp op, Operands operands,
                       const EvalOptions &options) {
   Result result = allocateResult(op);
@@ -204,7 +205,9 @@ Result eval::evaluate(MatmulOp op, Operands operands,
   return result;
 }
 
-/// result[i.., n] = sum_k lhs[i.., k] * weights[indices[i..], k, n].
+/// result[i.., n] = sum_k lhs[i.., k] * weights[indices[i..], k, n]
+/// (G-indexed_matmul-2); an index outside [0, E) is an error or clamped
+/// (G-indexed_matmul-3).
 Result eval::evaluate(IndexedMatmulOp op, Operands operands,
                       const EvalOptions &options) {
   Result result = allocateResult(op);
@@ -241,7 +244,8 @@ Result eval::evaluate(IndexedMatmulOp op, Operands operands,
   return result;
 }
 
-/// Exact in f32, by the block decoders of weights/; rounded in f16 and bf16.
+/// Exact in f32, by the block decoders of weights/; rounded in f16 and bf16
+/// (G-packed_dequant-2).
 Result eval::evaluate(PackedDequantOp op, Operands operands,
                       const EvalOptions &) {
   const Tensor &operand = operands[0];
@@ -250,9 +254,7 @@ Result eval::evaluate(PackedDequantOp op, Operands operands,
     return op.emitOpError()
            << "reads the layout '" << stringifyPackedLayout(type.getLayout())
            << "', which the oracle can't decode ('gguf' it can)";
-  StringRef name = stringifyPackedEncoding(type.getEncoding());
-  weights::ElementType element =
-      *weights::elementTypeFromName({name.data(), name.size()});
+  weights::ElementType element = getElementType(type.getEncoding());
 
   Result result = allocateResult(op);
   if (failed(result))

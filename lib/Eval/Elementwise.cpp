@@ -1,8 +1,9 @@
 //===- Elementwise.cpp - Constants and element-wise ops -------------------===//
 //
-// f16 and bf16 compute in f32 and round the result to nearest even. The
-// transcendental functions of f32 go through f64, so that they are correctly
-// rounded but for rare ties; those of f64 are the C library's.
+// f16 and bf16 compute in f32 and round the result to nearest even
+// (G-number-1). The transcendental functions of f32 go through f64, so that
+// they are correctly rounded but for rare ties; those of f64 are the C
+// library's.
 //
 //===----------------------------------------------------------------------===//
 
@@ -14,6 +15,7 @@
 #include <cmath>
 #include <cstring>
 #include <limits>
+#include <numeric>
 
 using namespace mlir;
 using namespace poot;
@@ -85,7 +87,8 @@ Result eval::evaluate(ConstantOp op, Operands, const EvalOptions &) {
 
 namespace {
 
-/// Signs are bits: neg and abs of NaN keep its payload, and no rounding occurs.
+/// Signs of floats are bits. The lowest integer is its own negative
+/// (G-unary-2).
 template <class T> T negate(T value) {
   if constexpr (isSmallFloat<T>)
     value.bits ^= 0x8000;
@@ -106,7 +109,7 @@ template <class T> T absolute(T value) {
   return value;
 }
 
-/// -1, 0 or 1; of a zero and a NaN the value itself.
+/// -1, 0 or 1; of a zero and a NaN the value itself (G-unary-2).
 template <class T> T sign(T value) {
   Compute<T> wide = value;
   return wide > 0 ? T(1) : wide < 0 ? T(-1) : value;
@@ -119,7 +122,8 @@ template <class T> T bitwiseNot(T value) {
     return ~value;
 }
 
-/// The functions that only floats have, in W: f64, also on behalf of f32.
+/// The functions that only floats have, in f64 also on behalf of f32
+/// (G-unary-3).
 double floatFunction(UnaryKind kind, double x) {
   switch (kind) {
   case UnaryKind::Exp:
@@ -204,7 +208,8 @@ Result eval::evaluate(UnaryOp op, Operands operands, const EvalOptions &) {
 
 namespace {
 
-/// Float functions. Division and remainder are IEEE's / and C's fmod.
+/// Division is IEEE's, rem is C's fmod (G-binary-5), max and min propagate NaN
+/// (G-binary-6), pow is C's (G-binary-7).
 template <class W> W floatBinary(BinaryKind kind, W a, W b) {
   switch (kind) {
   case BinaryKind::Add:
@@ -232,9 +237,9 @@ template <class W> W floatBinary(BinaryKind kind, W a, W b) {
 /// Why an integer function has no value at an element, if so.
 enum class Fault { None, DivisionByZero, Shift };
 
-/// Integer functions: sums and products wrap; division truncates toward zero,
-/// the least integer by -1 wraps to itself with remainder 0; a division or
-/// remainder by zero gives 0 and a shift amount counts modulo the width, both
+/// Sums and products wrap; div truncates toward zero, and the lowest integer by
+/// -1 is itself with remainder 0 (G-binary-2). A division by zero gives 0
+/// (G-binary-3) and a shift amount counts modulo the width (G-binary-4), both
 /// with a fault.
 template <class T> T integerBinary(BinaryKind kind, T a, T b, Fault &fault) {
   using Unsigned = std::make_unsigned_t<T>;
@@ -339,8 +344,8 @@ Result eval::evaluate(BinaryOp op, Operands operands,
 // Compare and select
 //===----------------------------------------------------------------------===//
 
-/// Integers as signed, false before true; floats by IEEE: with a NaN only `ne`
-/// holds, and -0 equals +0.
+/// Integers as signed, false below true; with a NaN only `ne` holds, and -0
+/// equals +0 (G-compare-2).
 Result eval::evaluate(CompareOp op, Operands operands, const EvalOptions &) {
   Result result = allocateResult(op);
   if (failed(result))
@@ -372,6 +377,7 @@ Result eval::evaluate(CompareOp op, Operands operands, const EvalOptions &) {
   return result;
 }
 
+/// What is not chosen has no effect (G-select-2).
 Result eval::evaluate(SelectOp op, Operands operands, const EvalOptions &) {
   Result result = allocateResult(op);
   if (failed(result))
@@ -396,22 +402,24 @@ namespace {
 
 /// VALUE as an f32 whose last bit is set when it is not exact. Rounding that to
 /// 16 bits equals rounding VALUE itself: no double rounding.
-float roundToOdd(double value) {
+template <class T> float roundToOdd(T value) {
+  // Holds every T and, for integers, 2^63 as well.
+  using Wide = std::conditional_t<isInteger<T>, __int128, double>;
   float nearest = static_cast<float>(value);
-  if (static_cast<double>(nearest) == value || value != value ||
-      std::isinf(nearest))
+  if (value != value || std::isinf(nearest) || Wide(nearest) == Wide(value))
     return nearest;
   uint32_t bits = weights::f32ToBits(nearest);
   if (bits & 1)
     return nearest;
   // The odd neighbour is on VALUE's side of the even one.
-  bool away = std::fabs(static_cast<double>(nearest)) < std::fabs(value);
-  return weights::bitsToF32(away ? bits + 1 : bits - 1);
+  bool isBelow = Wide(nearest) < Wide(value);
+  bool isAway = isBelow == (value > 0);
+  return weights::bitsToF32(isAway ? bits + 1 : bits - 1);
 }
 
-/// Between floats and from integers to nearest even; float to integer toward
-/// zero, saturating, NaN to 0; between integers sign-extend or truncate; to i1
-/// not equal to zero (NaN is not); from i1 0 or 1.
+/// To floats to nearest even (G-cast-2); float to integer toward zero,
+/// saturating, NaN to 0 (G-cast-3); between integers sign-extend or truncate;
+/// to i1 whether not equal to zero, from i1 0 or 1 (G-cast-4).
 template <class To, class From> To convert(From value) {
   if constexpr (isBool<To>) {
     return Compute<From>(value) != 0;
@@ -426,7 +434,7 @@ template <class To, class From> To convert(From value) {
            : wide <= -bound ? Limits::min()
                             : static_cast<To>(wide);
   } else if constexpr (isSmallFloat<To>) {
-    if constexpr (std::is_same_v<From, double>)
+    if constexpr (std::is_same_v<From, double> || isInteger<From>)
       return To(roundToOdd(value));
     else
       return To(static_cast<float>(value));
@@ -458,8 +466,7 @@ Result eval::evaluate(CastOp op, Operands operands, const EvalOptions &) {
 // Iota
 //===----------------------------------------------------------------------===//
 
-/// The index, converted as by `graph.cast` from i64: a vector with zero strides
-/// along the other dimensions.
+/// A vector with zero strides along the other dimensions (G-iota-2).
 Result eval::evaluate(IotaOp op, Operands, const EvalOptions &) {
   auto type = cast<RankedTensorType>(op.getResult().getType());
   int64_t dim = op.getDim(), extent = type.getDimSize(dim);
@@ -468,8 +475,8 @@ Result eval::evaluate(IotaOp op, Operands, const EvalOptions &) {
     return failure();
   dispatch(type.getElementType(), [&](auto zero) {
     using T = decltype(zero);
-    for (int64_t i = 0; i < extent; ++i)
-      line->mutableData<T>()[i] = convert<T, int64_t>(i);
+    if constexpr (isInteger<T>)
+      std::iota(line->mutableData<T>(), line->mutableData<T>() + extent, T(0));
   });
   SmallVector<int64_t> strides(type.getRank(), 0);
   strides[dim] = 1;

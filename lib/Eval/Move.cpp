@@ -15,7 +15,7 @@ using namespace poot::eval;
 using namespace poot::graph;
 
 /// Operand dimension i becomes dims[i]; all others, and those of extent 1 that
-/// grow, repeat with a stride of zero.
+/// grow, repeat with a stride of zero (G-broadcast-2).
 Result eval::evaluate(BroadcastOp op, Operands operands, const EvalOptions &) {
   const Tensor &operand = operands[0];
   auto shape = cast<RankedTensorType>(op.getResult().getType()).getShape();
@@ -26,16 +26,18 @@ Result eval::evaluate(BroadcastOp op, Operands operands, const EvalOptions &) {
   return operand.view(shape, strides);
 }
 
+/// The same row-major order (G-reshape-2).
 Result eval::evaluate(ReshapeOp op, Operands operands, const EvalOptions &) {
   return operands[0].reshape(
       cast<RankedTensorType>(op.getResult().getType()).getShape());
 }
 
+/// Result dimension i is operand dimension permutation[i] (G-transpose-2).
 Result eval::evaluate(TransposeOp op, Operands operands, const EvalOptions &) {
   return operands[0].transpose(op.getPermutation());
 }
 
-/// Result element [i..] is operand element [offsets + i * strides..].
+/// result[i..] = operand[offset + i * stride..] (G-slice-3).
 Result eval::evaluate(SliceOp op, Operands operands, const EvalOptions &) {
   auto sliceOf = [&](const Tensor &operand, ArrayRef<int64_t> shape) {
     SmallVector<int64_t> strides(operand.getStrides());
@@ -92,6 +94,7 @@ Result join(Operation *op, ArrayRef<Tensor> inputs, int64_t dim) {
 
 } // namespace
 
+/// The inputs one after another along dim (G-concat-2).
 Result eval::evaluate(ConcatOp op, Operands operands, const EvalOptions &) {
   if (!operands[0].isPacked())
     return join(op, operands, op.getDim());
@@ -104,7 +107,8 @@ Result eval::evaluate(ConcatOp op, Operands operands, const EvalOptions &) {
   return joined->asPacked(cast<PackedType>(op.getResult().getType()));
 }
 
-/// result[a.., i.., b..] = data[a.., indices[i..], b..].
+/// result[a.., i.., b..] = data[a.., indices[i..], b..] (G-gather-2); an index
+/// outside the extent is an error or clamped (G-gather-3).
 Result eval::evaluate(GatherOp op, Operands operands,
                       const EvalOptions &options) {
   const Tensor &data = operands[0], &indices = operands[1];
@@ -140,8 +144,9 @@ Result eval::evaluate(GatherOp op, Operands operands,
   return result;
 }
 
-/// result[indices[i..], ..] = updates[i.., ..], other rows are data's. Index -1
-/// drops its row.
+/// result[indices[i..], ..] = updates[i.., ..], other rows are data's
+/// (G-scatter-2). Index -1 drops its row (G-scatter-3); any other outside the
+/// extent (G-scatter-4), and a duplicate (G-scatter-5), is an error.
 Result eval::evaluate(ScatterOp op, Operands operands,
                       const EvalOptions &options) {
   const Tensor &data = operands[0], &indices = operands[1],

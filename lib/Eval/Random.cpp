@@ -8,7 +8,8 @@ using namespace poot;
 using namespace poot::eval;
 
 /// Element i is word i mod 4 of the block with counter
-/// (i / 4, 0, seed[2], seed[3]) under the key (seed[0], seed[1]).
+/// (i / 4, 0, seed[2], seed[3]) under the key (seed[0], seed[1])
+/// (G-random_bits-2).
 Result eval::evaluate(graph::RandomBitsOp op, Operands operands,
                       const EvalOptions &) {
   Result result = allocateResult(op);

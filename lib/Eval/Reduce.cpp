@@ -1,8 +1,8 @@
 //===- Reduce.cpp - Reductions, scans and top-k ---------------------------===//
 //
 // Sums and products accumulate in the order of the elements: f16, bf16 and f32
-// in f32 (or in f64, by EvalOptions), f64 in f64, integers wrapping. Maxima and
-// minima are NaN when an element is.
+// in f32 (or in f64, by EvalOptions), f64 in f64, integers wrapping
+// (G-reduce-2). Maxima and minima are NaN when an element is (G-reduce-3).
 //
 //===----------------------------------------------------------------------===//
 
@@ -117,7 +117,8 @@ Result eval::evaluate(ReduceOp op, Operands operands,
   return result;
 }
 
-/// Inclusive: element i combines those up to i. Exclusive: those before i.
+/// Inclusive: element i combines those up to i. Exclusive: those before i
+/// (G-scan-2).
 Result eval::evaluate(ScanOp op, Operands operands,
                       const EvalOptions &options) {
   int64_t rank = operands[0].getRank();
@@ -152,7 +153,8 @@ Result eval::evaluate(ScanOp op, Operands operands,
   return result->transpose(inverse);
 }
 
-/// Descending; of equals the lower index first; NaN counts as largest.
+/// Descending; of equals the lower index first; NaN counts as largest
+/// (G-arg_top_k-2).
 FailureOr<SmallVector<Tensor>> eval::evaluate(ArgTopKOp op, Operands operands,
                                               const EvalOptions &) {
   const Tensor &operand = operands[0];

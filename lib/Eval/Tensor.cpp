@@ -2,7 +2,7 @@
 
 #include "Poot/Eval/Tensor.h"
 
-#include "poot/weights/element_type.h"
+#include "Poot/Dialect/Graph/ElementTypes.h"
 
 #include <cstdlib>
 #include <cstring>
@@ -30,12 +30,9 @@ int64_t product(ArrayRef<int64_t> extents) {
 
 /// Bytes of a packed weight; the type's verifier has excluded overflow.
 int64_t packedBytes(graph::PackedType type) {
-  StringRef name = graph::stringifyPackedEncoding(type.getEncoding());
-  auto element = weights::elementTypeFromName({name.data(), name.size()});
-  assert(element && "every packed encoding is a stored element type");
   ArrayRef<int64_t> shape = type.getShape();
-  weights::Expected<int64_t> bytes =
-      weights::countBytes(*element, {shape.begin(), shape.end()});
+  weights::Expected<int64_t> bytes = weights::countBytes(
+      graph::getElementType(type.getEncoding()), {shape.begin(), shape.end()});
   return bytes ? *bytes : Tensor::kMaxBytes + 1;
 }
 
