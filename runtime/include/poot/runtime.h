@@ -280,7 +280,7 @@ poot_executable_entry(const poot_executable *executable, size_t i);
 /* NULL when there is no such entry. */
 POOT_API const poot_entry_info *
 poot_executable_find_entry(const poot_executable *executable, const char *name);
-/* Device bytes of weights and computed values. */
+/* Device bytes of weights, computed values and intermediate values. */
 POOT_API uint64_t poot_executable_memory(const poot_executable *executable);
 
 /* ---- Sessions and steps ------------------------------------------------- */
@@ -366,7 +366,7 @@ poot_session_read_state(poot_session *session, const char *state,
 POOT_API POOT_CHECK poot_error *
 poot_session_write_state(poot_session *session, const char *state,
                          uint64_t offset, const void *data, uint64_t size);
-/* Device bytes of states, slots, outputs and intermediate values. */
+/* Device bytes of states, slots and outputs. */
 POOT_API uint64_t poot_session_memory(const poot_session *session);
 
 /* ---- Where the time goes ------------------------------------------------ */
