@@ -1,0 +1,31 @@
+//===- Passes.h - Passes over the graph dialect -----------------*- C++ -*-===//
+
+#ifndef POOT_DIALECT_GRAPH_PASSES_H
+#define POOT_DIALECT_GRAPH_PASSES_H
+
+#include "Poot/Dialect/Graph/GraphOps.h"
+
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/Pass/Pass.h"
+
+namespace poot::graph {
+
+#define GEN_PASS_DECL
+#include "Poot/Dialect/Graph/Passes.h.inc"
+
+/// What the pass graph-verify checks; reports each violation at its location.
+mlir::LogicalResult verifyModule(mlir::ModuleOp module);
+
+/// The function that MODULE's attribute graph.load names; null without one.
+mlir::func::FuncOp getLoadFunction(mlir::ModuleOp module);
+
+/// Whether OP only renames elements of its first operand: reshape, transpose,
+/// slice or broadcast.
+bool isView(mlir::Operation *op);
+
+#define GEN_PASS_REGISTRATION
+#include "Poot/Dialect/Graph/Passes.h.inc"
+
+} // namespace poot::graph
+
+#endif
