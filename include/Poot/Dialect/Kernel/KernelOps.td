@@ -96,7 +96,7 @@ def Kernel_WorkgroupAllocOp : Kernel_Op<"workgroup_alloc"> {
     ```
   }];
   let results = (outs Res<Kernel_Workgroup, "", [MemAlloc]>:$result);
-  let assemblyFormat = "attr-dict `:` type($result)";
+  let assemblyFormat = "attr-dict `:` qualified(type($result))";
   let hasVerifier = 1;
 }
 
