@@ -119,7 +119,6 @@ private:
       return true;
     }
     exhausted = true;
-    error("the index refers to the same data over and over");
     return false;
   }
 
@@ -501,6 +500,7 @@ void IndexVerifier::checkExpectation(const fb::Kernel &kernel,
 void IndexVerifier::checkTest(const fb::Kernel &kernel,
                               const fb::TestVector &test) {
   checkThree("grid", test.grid());
+  spend(length(test.metadata()));
   if (length(test.metadata()) != kernel.metadata_words())
     error("has ", length(test.metadata()),
           " words of metadata, but the kernel ", kernel.metadata_words());
@@ -857,8 +857,14 @@ void IndexVerifier::checkTarget(const fb::Target &target) {
 
 std::vector<std::string> IndexVerifier::run() {
   checkText("producer", index.producer());
+  std::unordered_set<std::string_view> keys;
   each("model", index.model(), [&](const fb::KeyValue *pair, uint32_t) {
     checkName("key", pair->key());
+    // A value may be any text of any length, such as a chat template.
+    spend(pair->value()->size());
+    if (!keys.insert(view(pair->key())).second)
+      error("the key ", weights::quoted(view(pair->key())),
+            " is taken by an earlier one");
   });
   checkSections();
   checkConsts();
@@ -872,6 +878,8 @@ std::vector<std::string> IndexVerifier::run() {
   });
   if (omitted != 0)
     messages.push_back(weights::concat("and ", omitted, " more"));
+  if (exhausted)
+    messages.push_back("the index refers to the same data over and over");
   return std::move(messages);
 }
 

@@ -8,6 +8,7 @@
 
 #include "poot/bundle/writer.h"
 #include "poot/bundle/reader.h"
+#include "poot/weights/atomic_file.h"
 
 #define XXH_INLINE_ALL
 #include <xxhash.h>
@@ -275,6 +276,17 @@ Status writeAll(fb::BundleT &index, const std::vector<SectionSource> &sections,
 }
 
 } // namespace
+
+Status bundle::writeBundle(const std::string &path, fb::BundleT &index,
+                           const std::vector<SectionSource> &sections) {
+  Expected<weights::AtomicFile> file = weights::AtomicFile::create(path);
+  if (!file)
+    return file.status();
+  Status status = writeAll(index, sections, [&](ByteSpan part) {
+    return file->write(part.data, part.size);
+  });
+  return status.ok() ? file->commit() : status;
+}
 
 Expected<std::vector<uint8_t>>
 bundle::encodeBundle(fb::BundleT &index,
