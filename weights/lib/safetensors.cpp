@@ -192,6 +192,7 @@ public:
     // The useful part of "[json.exception.parse_error.101] parse error at line
     // 1, column 2: syntax error ...; last read: ..."; what was last read may be
     // long and unprintable.
+    // POSITION counts the characters read, the offending one included.
     std::string text = error.what();
     text.erase(std::min(text.size(), text.find("; last read")));
     if (size_t start = text.find(": "); start != std::string::npos)
@@ -201,7 +202,7 @@ public:
     for (char &c : text)
       if (c < 0x20 || c > 0x7e)
         c = '?';
-    status = makeError(StatusCode::Malformed, file_, ": byte ", 8 + position,
+    status = makeError(StatusCode::Malformed, file_, ": byte ", 7 + position,
                        ": the header is not valid JSON: ", text);
     return false;
   }
