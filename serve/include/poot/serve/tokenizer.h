@@ -98,6 +98,7 @@ public:
   /// tokens, and control tokens that are known to end a turn.
   bool endsGeneration(int32_t token) const;
   int32_t vocabularySize() const;
+  int32_t bosToken() const { return bos; } ///< or -1
   const std::string &chatTemplate() const { return chatTemplateText; }
 
 private:
