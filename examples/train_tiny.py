@@ -81,6 +81,21 @@ def paragraphs(lines):
     return result
 
 
+# What an entry's text begins with before its first sentence: a sense number,
+# origin or variants in brackets, a part of speech. Left in, every answer of the
+# model would begin with these.
+OPENING = (r'^(\d+\.\s*|\[[^]]*\][.:;,]?\s*|\((?:also|alt|var)[^)]*\)[.:;,]?\s*|'
+           r'(?:n|v|vt|vi|adj|adv|excl|interj|prov|obs|pl|var|quant|pref|suff|'
+           r'prep)\.(?:,|\s)\s*)+')
+
+
+def definition_of(lines):
+    """The paragraphs of an entry without its opening and without cartoons."""
+    text = '\n\n'.join(p for p in paragraphs(lines) if 'cartoon' not in p)
+    text = re.sub(OPENING, '', text)
+    return text.split('\n\n') if text else []
+
+
 def read_text(path):
     """(chapters, entries): lists of paragraphs, and (headword, paragraphs)."""
     with gzip.open(path, 'rt', encoding='utf-8') as file:
@@ -98,7 +113,7 @@ def read_text(path):
         if not match:
             body.append(line)
             continue
-        definition = paragraphs(body)
+        definition = definition_of(body)
         if head and definition:
             entries.append((head, definition))
         head, body = match.group(1), []
@@ -408,7 +423,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.split('\n')[0])
     parser.add_argument('--text', default=JARGON, help='jargon.txt.gz')
     parser.add_argument('--output', required=True, help='GGUF to write')
-    parser.add_argument('--steps', type=int, default=1500)
+    parser.add_argument('--steps', type=int, default=1400)
     parser.add_argument('--batch', type=int, default=8)
     parser.add_argument('--rate', type=float, default=3e-3)
     options = parser.parse_args()
