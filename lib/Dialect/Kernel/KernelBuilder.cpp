@@ -50,6 +50,12 @@ KernelBuilder::KernelBuilder(OpBuilder &builder, Location loc, StringRef name,
   body.setInsertionPointToEnd(&func.getBody().front());
 }
 
+KernelBuilder::KernelBuilder(Operation *op)
+    : loc(op->getLoc()), func(op->getParentOfType<FuncOp>()), body(op) {
+  for (auto alloc : func.getBody().front().getOps<WorkgroupAllocOp>())
+    lastAlloc = alloc;
+}
+
 FuncOp KernelBuilder::finish() {
   ReturnOp::create(body, loc);
   return func;
@@ -196,6 +202,10 @@ KValue KernelBuilder::urem(KValue lhs, KValue rhs) {
   if (divisor && llvm::isPowerOf2_64(*divisor))
     return bitAnd(lhs, rhs.like(*divisor - 1));
   return build<arith::RemUIOp>(lhs.getValue(), rhs.getValue());
+}
+std::pair<KValue, KValue> KernelBuilder::umulExtended(KValue lhs, KValue rhs) {
+  auto product = arith::MulUIExtendedOp::create(body, loc, lhs, rhs);
+  return {{*this, product.getLow()}, {*this, product.getHigh()}};
 }
 KValue KernelBuilder::uceilDiv(KValue lhs, KValue rhs) {
   return udiv(lhs + (rhs - 1), rhs);

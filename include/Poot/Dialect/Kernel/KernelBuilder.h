@@ -67,6 +67,8 @@ public:
   /// point after it.
   KernelBuilder(mlir::OpBuilder &builder, mlir::Location loc,
                 llvm::StringRef name, llvm::ArrayRef<int32_t> workgroupSize);
+  /// Goes on with an existing kernel: builds before `op`, at its location.
+  explicit KernelBuilder(mlir::Operation *op);
   KernelBuilder(const KernelBuilder &) = delete;
   KernelBuilder &operator=(const KernelBuilder &) = delete;
 
@@ -118,6 +120,8 @@ public:
   KValue udiv(KValue lhs, KValue rhs);
   KValue urem(KValue lhs, KValue rhs);
   KValue ushr(KValue lhs, KValue rhs);
+  /// The low and the high half of the product.
+  std::pair<KValue, KValue> umulExtended(KValue lhs, KValue rhs);
   KValue ult(KValue lhs, KValue rhs);
   KValue ule(KValue lhs, KValue rhs);
   /// Rounds the quotient of two non-negative numbers up.
