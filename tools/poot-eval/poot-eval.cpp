@@ -169,7 +169,7 @@ FailureOr<std::vector<Task>> tasksFromManifest(StringRef path) {
     return report(path + ": " + llvm::toString(value.takeError()));
 
   std::vector<Task> tasks;
-  llvm::json::Path::Root root(path);
+  llvm::json::Path::Root root("manifest");
   auto readRuns = [&](llvm::json::Path at) {
     const llvm::json::Object *object = value->getAsObject();
     const llvm::json::Array *runs = object ? object->getArray("runs") : nullptr;
@@ -204,7 +204,7 @@ FailureOr<std::vector<Task>> tasksFromManifest(StringRef path) {
     return true;
   };
   if (!readRuns(root))
-    return report(llvm::toString(root.getError()));
+    return report(path + ": " + llvm::toString(root.getError()));
   return tasks;
 }
 
