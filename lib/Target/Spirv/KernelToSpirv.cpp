@@ -652,17 +652,23 @@ struct SameTypeBitcastPattern : OpConversionPattern<arith::BitcastOp> {
 // Capabilities
 //===----------------------------------------------------------------------===//
 
-/// What the code of one spirv.module needs. Small types need a capability of
-/// their own only where something is computed with them: loading, storing and
-/// converting them is part of the storage capability.
+/// What the code of one spirv.module needs. A small type that is only loaded,
+/// stored and converted is part of the storage capability; it needs one of its
+/// own where something is computed with it, or where no buffer holds it.
 namespace {
 struct Requirements {
   llvm::SmallSetVector<spirv::Capability, 8> capabilities;
   llvm::SmallSetVector<spirv::Extension, 4> extensions;
 
   void visit(Operation *op);
+  /// To be called after the last visit.
+  void finish();
+
+private:
   void visitValueType(Type type, bool computes);
   void visitPointee(Type type, StorageClass storage);
+
+  bool hasInt8 = false, hasInt16 = false, hasFloat16 = false;
 };
 } // namespace
 
@@ -680,10 +686,12 @@ void Requirements::visitValueType(Type type, bool computes) {
   bool isFloat = isa<FloatType>(scalar);
   switch (scalar.getIntOrFloatBitWidth()) {
   case 8:
+    hasInt8 = true;
     if (computes)
       capabilities.insert(C::Int8);
     break;
   case 16:
+    (isFloat ? hasFloat16 : hasInt16) = true;
     if (computes)
       capabilities.insert(isFloat ? C::Float16 : C::Int16);
     break;
@@ -761,6 +769,18 @@ void Requirements::visit(Operation *op) {
     capabilities.insert(C::GroupNonUniformArithmetic);
 }
 
+void Requirements::finish() {
+  using C = spirv::Capability;
+  if (hasInt8 && !capabilities.contains(C::StorageBuffer8BitAccess))
+    capabilities.insert(C::Int8);
+  if (capabilities.contains(C::StorageBuffer16BitAccess))
+    return;
+  if (hasInt16)
+    capabilities.insert(C::Int16);
+  if (hasFloat16)
+    capabilities.insert(C::Float16);
+}
+
 /// Adds the entry point, the workgroup size and what the code requires.
 static void finishModule(spirv::ModuleOp module) {
   MLIRContext *context = module.getContext();
@@ -784,6 +804,7 @@ static void finishModule(spirv::ModuleOp module) {
   Requirements needs;
   needs.capabilities.insert(spirv::Capability::Shader);
   module.walk([&](Operation *op) { needs.visit(op); });
+  needs.finish();
   module->setAttr(spirv::ModuleOp::getVCETripleAttrName(),
                   spirv::VerCapExtAttr::get(
                       spirv::Version::V_1_5, needs.capabilities.getArrayRef(),
