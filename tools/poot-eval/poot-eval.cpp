@@ -177,8 +177,10 @@ FailureOr<std::vector<Task>> tasksFromManifest(StringRef path) {
       at.report("expected an object with the array 'runs'");
       return false;
     }
+    llvm::json::Path runsPath = at.field("runs");
     for (auto [i, run] : llvm::enumerate(*runs)) {
-      llvm::json::Path runPath = at.field("runs").index(i);
+      // A path refers to its parent.
+      llvm::json::Path runPath = runsPath.index(i);
       llvm::json::ObjectMapper mapper(run, runPath);
       Task task;
       if (!mapper || !mapper.map("file", task.file) ||
