@@ -360,7 +360,9 @@ void Instance::describe(VkPhysicalDevice handle,
   info.api = "vulkan";
   info.id = weights::concat("vulkan:", devices_.size());
   info.name = basic.deviceName;
-  info.driver = weights::concat(driver.driverName, ' ', driver.driverInfo);
+  info.driver = driver.driverName;
+  if (driver.driverInfo[0])
+    info.driver += weights::concat(' ', driver.driverInfo);
   info.features = featureNames(device, subgroup);
   info.info.type = deviceType(basic.deviceType);
   info.info.unified_memory = device.unified;

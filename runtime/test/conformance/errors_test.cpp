@@ -165,11 +165,20 @@ TEST_P(ErrorsTest, KernelsBeyondTheDevice) {
   subgroup.target().kernels[0]->subgroup_size = 3;
   EXPECT_TRUE(says(start(subgroup).prepare("run"), POOT_NO_TARGET,
                    {"'add'", "subgroups of 3"}));
+  // What the schema holds for other devices.
   TestBundle cluster = simple();
-  cluster.target().programs[0]->commands[0]->body.AsDispatch()->cluster = {2, 1,
+  cluster.target().programs[0]->commands[0]->body.AsDispatch()->cluster = {1, 1,
                                                                            1};
   EXPECT_TRUE(says(start(cluster).prepare("run"), POOT_NO_TARGET,
                    {"clusters of workgroups", "'run', command 0"}));
+  TestBundle cooperative = simple();
+  cooperative.target()
+      .programs[0]
+      ->commands[0]
+      ->body.AsDispatch()
+      ->cooperative = true;
+  EXPECT_TRUE(says(start(cooperative).prepare("run"), POOT_NO_TARGET,
+                   {"cooperative launch", "'run', command 0"}));
 }
 
 TEST_P(ErrorsTest, SubgroupSizeOfTheDevice) {

@@ -297,9 +297,12 @@ TEST_P(StatesTest, WeightsMustFit) {
 
 TEST_P(StatesTest, BuffersMayExceedTheArgumentRange) {
   const uint64_t range = device.info().max_argument_range;
-  const uint64_t size = (range + (1 << 20)) / 256 * 256;
-  if (size > device.info().max_allocation || size > device.info().memory / 3)
-    GTEST_SKIP() << "no buffer here is larger than an argument's range";
+  const uint64_t beyond = (range + (1 << 20)) / 256 * 256;
+  // Some devices have no buffer larger than the range; slices work all the
+  // same.
+  const bool canExceed = beyond <= device.info().max_allocation &&
+                         beyond <= device.info().memory / 3;
+  const uint64_t size = canExceed ? beyond : uint64_t(128) << 20;
   auto make = [&](uint64_t first, uint64_t bytes) {
     TestBundle bundle;
     Program entry = bundle.addEntry("run");
@@ -314,7 +317,8 @@ TEST_P(StatesTest, BuffersMayExceedTheArgumentRange) {
   rt::Session session = start(tail);
   poot_step step = submit(session, "run", {rt::slot("x", iota(64))});
   EXPECT_EQ(read(session, step, "y", 64), iota(64, 1));
-
+  if (!canExceed)
+    return;
   TestBundle whole = make(0, size);
   rt::Session refused = start(whole);
   EXPECT_TRUE(says(refused.prepare("run"), POOT_DEVICE_LIMIT,
