@@ -11,6 +11,7 @@
 #include <chrono>
 #include <cmath>
 #include <fstream>
+#include <random>
 
 using namespace poot;
 using namespace poot::serve;
@@ -113,6 +114,27 @@ TEST_P(EachPreTokenizer, TakesBytesThatAreNotUtf8) {
   ASSERT_EQ(ids.size(), left.size() + 1 + right.size());
   EXPECT_TRUE(std::equal(left.begin(), left.end(), ids.begin()));
   EXPECT_TRUE(std::equal(right.rbegin(), right.rend(), ids.rbegin()));
+}
+
+TEST_P(EachPreTokenizer, RandomBytesComeBack) {
+  TokenizerData data = bpeData(GetParam());
+  data.types.assign(data.tokens.size(), 1);
+  for (const char *token : {"<|a|>", "<|a|>b", "<|"}) {
+    data.tokens.push_back(token);
+    data.types.push_back(4);
+  }
+  Tokenizer tokenizer = make(std::move(data));
+  std::mt19937 random(3);
+  static const std::string_view parts[] = {
+      "<|",     "a|>",    "b",    " ",    "\n",   "\r\n", "1",
+      "é",      "\u3000", "\x80", "\xF0", "\xE2", "'s",   "ſ",
+      "\u0301", "🙂",     "\xFF", "word", "!?",   "\t"};
+  for (int round = 0; round < 500; ++round) {
+    std::string text;
+    for (unsigned i = random() % 30; i > 0; --i)
+      text += parts[random() % std::size(parts)];
+    EXPECT_EQ(tokenizer.decode(encode(tokenizer, text)), text);
+  }
 }
 
 /// Texts without a word boundary, with a few patterns that provoke regular
