@@ -48,6 +48,13 @@ Expected<Checkpoint> Checkpoint::open(const std::string &path) {
     Expected<Gguf> gguf = Gguf::open(file);
     if (!gguf)
       return gguf.status();
+    Expected<uint16_t> parts = gguf->getOr<uint16_t>("split.count", 1);
+    if (!parts)
+      return parts.status();
+    if (*parts > 1)
+      return makeError(StatusCode::Unsupported, file, ": is one of ", *parts,
+                       " parts of a split model; merge them first, with "
+                       "llama-gguf-split --merge");
     result.gguf_ = std::make_unique<Gguf>(std::move(*gguf));
     return result;
   }

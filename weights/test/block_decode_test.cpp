@@ -5,10 +5,12 @@
 #include "poot/weights/mapped_file.h"
 
 #include <cmath>
+#include <cstdlib>
 #include <gtest/gtest.h>
 #include <limits>
 #include <random>
 
+using namespace poot;
 using namespace poot::weights;
 
 namespace {
@@ -64,33 +66,108 @@ INSTANTIATE_TEST_SUITE_P(All, PackedType, testing::ValuesIn(packedTypes()),
                            return std::string(param.param.name);
                          });
 
-/// Records every byte position that a decoder reads.
-struct RecordingBlock : HostBlock {
-  std::vector<bool> *seen;
-  I32 byte(I32 p) const {
-    (*seen).at(static_cast<size_t>(p)) = true;
-    return HostBlock::byte(p);
+/// An integer with the operators that a backend must offer and no more; it
+/// checks what block_decode.h promises about their operands.
+struct CheckedInt {
+  int64_t value;
+
+  static CheckedInt make(int64_t value) {
+    EXPECT_EQ(value, static_cast<int32_t>(value)) << "overflow";
+    return {value};
   }
-  I32 signedByte(I32 p) const {
-    (*seen).at(static_cast<size_t>(p)) = true;
-    return HostBlock::signedByte(p);
+};
+CheckedInt operator+(CheckedInt a, CheckedInt b) {
+  return CheckedInt::make(a.value + b.value);
+}
+CheckedInt operator-(CheckedInt a, CheckedInt b) {
+  return CheckedInt::make(a.value - b.value);
+}
+CheckedInt operator&(CheckedInt a, CheckedInt b) { return {a.value & b.value}; }
+CheckedInt operator|(CheckedInt a, CheckedInt b) { return {a.value | b.value}; }
+CheckedInt operator<<(CheckedInt a, CheckedInt b) {
+  EXPECT_GE(a.value, 0);
+  EXPECT_TRUE(b.value >= 0 && b.value < 32);
+  return CheckedInt::make(a.value << b.value);
+}
+CheckedInt operator>>(CheckedInt a, CheckedInt b) {
+  EXPECT_GE(a.value, 0);
+  EXPECT_TRUE(b.value >= 0 && b.value < 32);
+  return {a.value >> b.value};
+}
+CheckedInt operator+(CheckedInt a, int32_t b) { return a + CheckedInt{b}; }
+CheckedInt operator-(CheckedInt a, int32_t b) { return a - CheckedInt{b}; }
+CheckedInt operator&(CheckedInt a, int32_t b) { return a & CheckedInt{b}; }
+CheckedInt operator|(CheckedInt a, int32_t b) { return a | CheckedInt{b}; }
+CheckedInt operator<<(CheckedInt a, int32_t b) { return a << CheckedInt{b}; }
+CheckedInt operator>>(CheckedInt a, int32_t b) { return a >> CheckedInt{b}; }
+
+struct CheckedFloat {
+  float value;
+};
+CheckedFloat operator+(CheckedFloat a, CheckedFloat b) {
+  return {a.value + b.value};
+}
+CheckedFloat operator-(CheckedFloat a, CheckedFloat b) {
+  return {a.value - b.value};
+}
+CheckedFloat operator*(CheckedFloat a, CheckedFloat b) {
+  return {a.value * b.value};
+}
+
+/// A backend other than the host's, which also records the bytes that are read.
+struct CheckedBlock {
+  using I32 = CheckedInt;
+  using F32 = CheckedFloat;
+
+  const std::vector<uint8_t> &bytes;
+  std::vector<bool> seen = std::vector<bool>(bytes.size());
+
+  int32_t at(int64_t p) {
+    seen.at(static_cast<size_t>(p)) = true;
+    return bytes.at(static_cast<size_t>(p));
   }
-  F32 f16(int32_t p) const {
-    (*seen).at(static_cast<size_t>(p)) = true;
-    (*seen).at(static_cast<size_t>(p) + 1) = true;
-    return HostBlock::f16(p);
+  I32 byte(I32 p) { return {at(p.value)}; }
+  I32 signedByte(I32 p) { return {static_cast<int8_t>(at(p.value))}; }
+  F32 f16(int32_t p) {
+    return {f16ToF32(static_cast<uint16_t>(at(p) | at(p + 1) << 8))};
+  }
+  I32 constant(int32_t value) { return {value}; }
+  I32 selectLess(I32 x, int32_t limit, I32 a, I32 c) {
+    return x.value < limit ? a : c;
+  }
+  I32 lookup(const int8_t (&table)[16], I32 index) {
+    EXPECT_TRUE(index.value >= 0 && index.value < 16);
+    return {table[index.value & 15]};
+  }
+  F32 toF32(I32 x) {
+    EXPECT_LE(std::abs(x.value), 255);
+    return {static_cast<float>(x.value)};
+  }
+  F32 bitsToF32(I32 x) {
+    EXPECT_GE(x.value, 0);
+    return {weights::bitsToF32(static_cast<uint32_t>(x.value))};
   }
 };
 
-TEST(BlockDecode, ReadsExactlyTheBlock) {
+TEST(BlockDecode, AnyBackendKeepsToTheBlockAndTheContract) {
+  std::mt19937 random(3);
   for (const ElementTypeInfo &info : packedTypes()) {
-    std::vector<uint8_t> bytes(static_cast<size_t>(info.blockBytes), 0x35);
-    std::vector<bool> seen(bytes.size());
-    RecordingBlock block{{bytes.data()}, &seen};
-    for (int32_t i = 0; i < info.blockElements; ++i)
-      decodeElement(info.type, block, i);
-    for (size_t p = 0; p < seen.size(); ++p)
-      EXPECT_TRUE(seen[p]) << info.name << " never reads byte " << p;
+    for (int round = 0; round < 20; ++round) {
+      std::vector<uint8_t> bytes(static_cast<size_t>(info.blockBytes));
+      for (uint8_t &byte : bytes)
+        byte = static_cast<uint8_t>(random());
+      CheckedBlock checked{bytes};
+      HostBlock host{bytes.data()};
+      for (int32_t i = 0; i < info.blockElements; ++i) {
+        float got = decodeElement(info.type, checked, {i}).value;
+        float want = decodeElement(info.type, host, i);
+        ASSERT_TRUE(f32ToBits(got) == f32ToBits(want) ||
+                    (std::isnan(got) && std::isnan(want)))
+            << info.name << " element " << i;
+      }
+      for (size_t p = 0; p < bytes.size(); ++p)
+        EXPECT_TRUE(checked.seen[p]) << info.name << " never reads byte " << p;
+    }
   }
 }
 

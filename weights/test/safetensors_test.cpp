@@ -275,6 +275,16 @@ TEST_F(CheckpointTest, OpensGguf) {
   EXPECT_EQ(result->find("v"), nullptr);
 }
 
+TEST_F(CheckpointTest, RejectsOnePartOfASplitGguf) {
+  GgufBuilder b;
+  b.metadata = {ggufEntry("split.count", GgufValueType::U16, raw<uint16_t>(3))};
+  EXPECT_EQ(messageOf(write("m-00001-of-00003.gguf", b.build())),
+            "/m-00001-of-00003.gguf: is one of 3 parts of a split model; merge "
+            "them first, with llama-gguf-split --merge");
+  b.metadata = {ggufEntry("split.count", GgufValueType::U16, raw<uint16_t>(1))};
+  EXPECT_TRUE(Checkpoint::open(write("whole.gguf", b.build())).ok());
+}
+
 TEST_F(CheckpointTest, OpensSafetensorsByFileAndByFolder) {
   std::string path = write("model.safetensors", shard("w", 7));
   for (const std::string &name :

@@ -14,7 +14,7 @@ namespace poot::weights {
 class Checkpoint {
 public:
   /// Opens PATH:
-  ///  - a GGUF file (by its magic);
+  ///  - a GGUF file (by its magic) that is not one part of several;
   ///  - a .safetensors file;
   ///  - a file named *.index.json, which maps tensors to .safetensors files
   ///    beside it;
