@@ -300,7 +300,7 @@ LogicalResult GraphDialect::verifyRegionArgAttribute(Operation *op,
   if (!function || attribute.getName() != kNameAttr)
     return op->emitOpError()
            << "argument " << argIndex << " has the unknown attribute '"
-           << attribute.getName() << "'";
+           << attribute.getName().getValue() << "'";
   FailureOr<StringRef> name = verifyName(op, attribute.getValue());
   if (failed(name))
     return failure();
@@ -322,7 +322,7 @@ GraphDialect::verifyRegionResultAttribute(Operation *op, unsigned regionIndex,
   if (!function || attribute.getName() != kNameAttr)
     return op->emitOpError()
            << "result " << resultIndex << " has the unknown attribute '"
-           << attribute.getName() << "'";
+           << attribute.getName().getValue() << "'";
   FailureOr<StringRef> name = verifyName(op, attribute.getValue());
   if (failed(name))
     return failure();

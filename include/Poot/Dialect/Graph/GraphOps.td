@@ -358,7 +358,7 @@ def Graph_PackedDequantOp : Graph_PureOp<"packed_dequant"> {
   let description = [{ Exact in f32; rounded to nearest even in f16 and bf16. }];
   let arguments = (ins Graph_PackedType:$operand);
   let results = (outs Graph_DequantTensor:$result);
-  let assemblyFormat = "$operand `:` type($operand) `->` type($result) attr-dict";
+  let assemblyFormat = "$operand `:` qualified(type($operand)) `->` type($result) attr-dict";
   let hasVerifier = 1;
 }
 

@@ -54,7 +54,7 @@ private:
   Value cloneIntoLoad(Value root, IRMapping &mapping);
   /// The symbol that holds VALUE of the load function.
   ComputedOp getSymbol(Value value);
-  std::string getName(Value value);
+  std::string makeName(Value value);
   void createLoadFunction();
   void hoist(func::FuncOp function);
 
@@ -77,7 +77,7 @@ void HoistComputed::collectConstant(func::FuncOp function) {
       if (isa<ConstOp>(
               SymbolTable::lookupNearestSymbolFrom(get, get.getSymbolAttr())))
         constantOps.insert(&op);
-    } else if (isPure(&op) &&
+    } else if (op.getNumResults() != 0 && isPure(&op) &&
                llvm::all_of(op.getOperands(), [&](Value operand) {
                  return isConstant(operand);
                })) {
@@ -146,7 +146,7 @@ Value HoistComputed::cloneIntoLoad(Value root, IRMapping &mapping) {
   return mapping.lookup(root);
 }
 
-std::string HoistComputed::getName(Value value) {
+std::string HoistComputed::makeName(Value value) {
   // The first const in operand order, depth first.
   std::string base;
   SmallVector<Value> worklist = {value};
@@ -182,7 +182,7 @@ ComputedOp HoistComputed::getSymbol(Value value) {
   Location location = value.getLoc();
   OpBuilder builder(load);
   symbol =
-      ComputedOp::create(builder, location, getName(value), value.getType());
+      ComputedOp::create(builder, location, makeName(value), value.getType());
   symbols->insert(symbol);
   // Set right after its computation, so that the load program needs little
   // memory beside the symbols themselves.
