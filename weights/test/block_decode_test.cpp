@@ -97,7 +97,6 @@ CheckedInt operator>>(CheckedInt a, CheckedInt b) {
 CheckedInt operator+(CheckedInt a, int32_t b) { return a + CheckedInt{b}; }
 CheckedInt operator-(CheckedInt a, int32_t b) { return a - CheckedInt{b}; }
 CheckedInt operator&(CheckedInt a, int32_t b) { return a & CheckedInt{b}; }
-CheckedInt operator|(CheckedInt a, int32_t b) { return a | CheckedInt{b}; }
 CheckedInt operator<<(CheckedInt a, int32_t b) { return a << CheckedInt{b}; }
 CheckedInt operator>>(CheckedInt a, int32_t b) { return a >> CheckedInt{b}; }
 

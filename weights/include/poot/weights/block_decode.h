@@ -24,10 +24,11 @@
 // A backend B is anchored at one block and has
 //
 //   B::I32, B::F32         value types, cheap to copy; I32 offers the binary
-//                          operators + - & | << >> with an I32 and with an
-//                          int32_t on the right. A shifted value is never
-//                          negative (so >> may be logical or arithmetic), and
-//                          no operation overflows. F32 offers + - *.
+//                          operators + - & << >> with an I32 and with an
+//                          int32_t on the right, and | with an I32. A shifted
+//                          value is never negative (so >> may be logical or
+//                          arithmetic), and no operation overflows. F32 offers
+//                          + - *.
 //   I32 byte(I32 p)        the byte at position p of the block, 0..255
 //   I32 signedByte(I32 p)  the same as two's complement, -128..127
 //   F32 f16(int32_t p)     the little-endian f16 at position p, widened
