@@ -1,0 +1,59 @@
+//===- Kernels.h - Kernel bodies of the graph's primitives ------*- C++ -*-===//
+//
+// Generates the kernel that computes one graph op on operands of given
+// layouts. Shapes and strides are constants of the body, which then folds and
+// unrolls; equal requests give equal kernels, so that the layers of a model
+// share them.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef POOT_PLANNER_KERNELS_H
+#define POOT_PLANNER_KERNELS_H
+
+#include "Poot/Dialect/Kernel/Kernel.h"
+#include "Poot/Planner/OperandLayout.h"
+
+namespace poot::planner {
+
+/// Attribute of a kernel.func that holds its test vector, if it has one
+/// (lib/Planner/TestVectors.h gives the form).
+inline constexpr llvm::StringLiteral kTestVectorAttr = "plan.test_vector";
+
+/// What a kernel is to compute.
+struct KernelRequest {
+  /// The primitive; null for a copy of the one input to the one output.
+  mlir::Operation *op = nullptr;
+  /// A scatter takes indices and updates alone: its output holds the data.
+  llvm::SmallVector<OperandLayout> inputs;
+  llvm::SmallVector<OperandLayout> outputs;
+  /// Gather alone: the rows of the whole table that `inputs[0]` holds, where
+  /// the table was too large for one binding. Rows outside write nothing.
+  int64_t firstRow = 0;
+  int64_t tableRows = -1;
+
+  /// True if the output keeps what the kernel doesn't write.
+  bool updatesOutput() const;
+  /// Equal exactly for requests that one kernel serves.
+  std::string key() const;
+  /// A readable symbol, such as `matmul_f32_1x576_576x1536`.
+  std::string name() const;
+};
+
+/// A kernel and how it is launched. Its arguments are the inputs that are not
+/// literals, then the outputs; its metadata the extents of the open states
+/// among them, in the same order.
+struct GeneratedKernel {
+  kernel::FuncOp func;
+  llvm::SmallVector<int64_t, 3> grid;
+};
+
+/// Makes a kernel named `name` at `builder`'s insertion point. Every primitive
+/// that computes has a body; errors are reported at `loc`.
+mlir::FailureOr<GeneratedKernel> generateKernel(mlir::OpBuilder &builder,
+                                                mlir::Location loc,
+                                                llvm::StringRef name,
+                                                const KernelRequest &request);
+
+} // namespace poot::planner
+
+#endif

@@ -1,0 +1,232 @@
+//===- ElementwiseKernels.cpp - Bodies that work element by element -------===//
+//
+// Copies, iota and the element-wise primitives: one invocation an element.
+// Half-precision arithmetic is done in f32 and rounded once, which for + - * /
+// and sqrt gives the correctly rounded result.
+//
+//===----------------------------------------------------------------------===//
+
+#include "KernelBody.h"
+#include "llvm/ADT/TypeSwitch.h"
+
+using namespace mlir;
+using namespace poot::graph;
+
+namespace poot::planner {
+
+using kernel::KernelBuilder;
+
+KValue convert(KernelBuilder &k, KValue value, Type type) {
+  Type from = value.getType();
+  if (from == type)
+    return value;
+  if (type.isInteger(1))
+    return value != 0;
+  if (from.isInteger(1)) {
+    if (isa<FloatType>(type))
+      return k.select(value, k.constant(type, 1.0), k.constant(type, 0.0));
+    return k.ucast(value, type);
+  }
+  if (isa<FloatType>(from) && isa<IntegerType>(type)) {
+    // Toward zero, saturating, NaN to zero. 2^(width-1) is exact in f32 and
+    // f64; the largest integer below it need not be.
+    if (!from.isF64()) {
+      value = k.cast(value, k.f32Type());
+      from = k.f32Type();
+    }
+    unsigned width = type.getIntOrFloatBitWidth();
+    double bound = std::ldexp(1.0, width - 1);
+    int64_t lowest = llvm::minIntN(width), highest = llvm::maxIntN(width);
+    KValue inside = (value < bound) & (value >= -bound);
+    KValue safe = k.select(inside, value, k.constant(from, 0.0));
+    KValue integer = k.cast(safe, type);
+    integer = k.select(value >= bound, k.constant(type, highest), integer);
+    return k.select(value < -bound, k.constant(type, lowest), integer);
+  }
+  return k.cast(value, type);
+}
+
+static KValue unary(KernelBody &body, UnaryKind kind, KValue x) {
+  KernelBuilder &k = body.k;
+  bool isFloat = isa<FloatType>(x.getType());
+  switch (kind) {
+  case UnaryKind::Neg:
+    return -x;
+  case UnaryKind::Abs:
+    return k.abs(x);
+  case UnaryKind::Sign: {
+    KValue zero = isFloat ? x.like(0.0) : x.like(int64_t(0));
+    KValue one = isFloat ? x.like(1.0) : x.like(int64_t(1));
+    // Zeros keep their sign, NaN stays NaN.
+    return k.select(x > zero, one, k.select(x < zero, -one, x));
+  }
+  case UnaryKind::Not:
+    return ~x;
+  case UnaryKind::Exp:
+    return k.exp(x);
+  case UnaryKind::Exp2:
+    return k.exp2(x);
+  case UnaryKind::Expm1:
+    return k.expm1(x);
+  case UnaryKind::Log:
+    return k.log(x);
+  case UnaryKind::Log2:
+    return k.log2(x);
+  case UnaryKind::Log1p:
+    return k.log1p(x);
+  case UnaryKind::Sqrt:
+    return k.sqrt(x);
+  case UnaryKind::Rsqrt:
+    return k.rsqrt(x);
+  case UnaryKind::Sin:
+    return k.sin(x);
+  case UnaryKind::Cos:
+    return k.cos(x);
+  case UnaryKind::Tanh:
+    return k.tanh(x);
+  case UnaryKind::Erf:
+    return k.erf(x);
+  case UnaryKind::Floor:
+    return k.floor(x);
+  case UnaryKind::Ceil:
+    return k.ceil(x);
+  case UnaryKind::RoundEven:
+    return k.round(x);
+  case UnaryKind::Trunc:
+    return k.trunc(x);
+  }
+  llvm_unreachable("every unary kind has its case");
+}
+
+/// Integer division and remainder: 0 where the divisor is 0, and the wrapped
+/// quotient of the lowest integer by -1.
+static KValue divideInteger(KernelBuilder &k, BinaryKind kind, KValue a,
+                            KValue b) {
+  KValue zero = a.like(int64_t(0)), one = a.like(int64_t(1));
+  KValue byZero = b == zero;
+  KValue negates = b == -1;
+  KValue divisor = k.select(byZero | negates, one, b);
+  if (kind == BinaryKind::Div)
+    return k.select(byZero, zero, k.select(negates, -a, a / divisor));
+  return k.select(byZero | negates, zero, a % divisor);
+}
+
+static KValue binary(KernelBody &body, BinaryKind kind, KValue a, KValue b) {
+  KernelBuilder &k = body.k;
+  bool isFloat = isa<FloatType>(a.getType());
+  int64_t widthMask = isFloat ? 0 : a.getType().getIntOrFloatBitWidth() - 1;
+  switch (kind) {
+  case BinaryKind::Add:
+    return a + b;
+  case BinaryKind::Sub:
+    return a - b;
+  case BinaryKind::Mul:
+    return a * b;
+  case BinaryKind::Div:
+    return isFloat ? a / b : divideInteger(k, kind, a, b);
+  case BinaryKind::Rem:
+    return isFloat ? a % b : divideInteger(k, kind, a, b);
+  case BinaryKind::Max:
+    return k.maximum(a, b);
+  case BinaryKind::Min:
+    return k.minimum(a, b);
+  case BinaryKind::Pow:
+    return k.pow(a, b);
+  case BinaryKind::And:
+    return a & b;
+  case BinaryKind::Or:
+    return a | b;
+  case BinaryKind::Xor:
+    return a ^ b;
+  case BinaryKind::Shl:
+    return a << (b & widthMask);
+  case BinaryKind::ShrS:
+    return a >> (b & widthMask);
+  case BinaryKind::ShrU:
+    return k.ushr(a, b & widthMask);
+  }
+  llvm_unreachable("every binary kind has its case");
+}
+
+static KValue compare(KernelBuilder &k, ComparePredicate predicate, KValue a,
+                      KValue b) {
+  switch (predicate) {
+  case ComparePredicate::Eq:
+    return a == b;
+  case ComparePredicate::Ne:
+    return a != b;
+  case ComparePredicate::Lt:
+    return a < b;
+  case ComparePredicate::Le:
+    return a <= b;
+  case ComparePredicate::Gt:
+    return a > b;
+  case ComparePredicate::Ge:
+    return a >= b;
+  }
+  llvm_unreachable("every predicate has its case");
+}
+
+LogicalResult buildElementwise(KernelBody &body) {
+  KernelBuilder &k = body.k;
+  Operation *op = body.request.op;
+  KValue id = body.linearId(body.output().count());
+
+  if (auto iota = dyn_cast_or_null<IotaOp>(op)) {
+    Index index = body.delinearize(id, body.output().shape);
+    KValue number = index[iota.getDim()];
+    // Through f32 for the half types: 16-bit integers may not be there.
+    Type element = body.output().element;
+    body.store(0, index, convert(k, number, element));
+    return success();
+  }
+
+  // Work on as few dimensions as the layouts allow.
+  SmallVector<OperandLayout> layouts(body.request.inputs);
+  layouts.push_back(body.output());
+  collapseDims(layouts);
+  const OperandLayout &out = layouts.back();
+  Index index = body.delinearize(id, out.shape);
+
+  Index values;
+  for (unsigned i = 0; i < body.request.inputs.size(); ++i)
+    values.push_back(body.input(i).literal
+                         ? k.constant(body.input(i).literal)
+                         : body.loadAt(i, body.position(layouts[i], index)));
+
+  KValue result;
+  if (!op) {
+    result = values[0];
+  } else {
+    result = TypeSwitch<Operation *, KValue>(op)
+                 .Case<UnaryOp>([&](auto o) {
+                   return unary(body, o.getKind(), body.widen(values[0]));
+                 })
+                 .Case<BinaryOp>([&](auto o) {
+                   return binary(body, o.getKind(), body.widen(values[0]),
+                                 body.widen(values[1]));
+                 })
+                 .Case<CompareOp>([&](auto o) {
+                   return compare(k, o.getPredicate(), body.widen(values[0]),
+                                  body.widen(values[1]));
+                 })
+                 .Case<SelectOp>([&](auto) {
+                   return k.select(values[0], values[1], values[2]);
+                 })
+                 .Case<CastOp>([&](auto) {
+                   return convert(k, values[0], body.output().element);
+                 })
+                 .Default([](Operation *) { return KValue(); });
+    if (!result)
+      return emitError(k.getLoc())
+             << "no kernel body for '" << op->getName() << "'";
+  }
+  if (isa<FloatType>(result.getType()))
+    result = body.narrow(0, result);
+  if (out.element.isInteger(1))
+    result = k.ucast(result, k.i32Type());
+  k.store(body.outputBuffer(), body.position(out, index), result);
+  return success();
+}
+
+} // namespace poot::planner

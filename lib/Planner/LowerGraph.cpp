@@ -1,0 +1,759 @@
+//===- LowerGraph.cpp - Graph functions become programs -------------------===//
+//
+// Implements plan-lower-graph and plan-erase-graph. A value of the graph
+// becomes a view: a buffer and a layout. View ops change the layout alone; all
+// other ops dispatch a kernel from their operands' views into a new buffer.
+//
+//===----------------------------------------------------------------------===//
+
+#include "KernelTable.h"
+#include "Poot/Planner/Kernels.h"
+#include "Poot/Planner/Passes.h"
+#include "Poot/Planner/TargetInfo.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/IR/Matchers.h"
+#include "llvm/ADT/TypeSwitch.h"
+#include "llvm/Support/MathExtras.h"
+
+using namespace mlir;
+using namespace poot::graph;
+
+namespace poot::planner {
+#define GEN_PASS_DEF_PLANLOWERGRAPH
+#define GEN_PASS_DEF_PLANERASEGRAPH
+#include "Poot/Planner/PlannerPasses.h.inc"
+
+namespace {
+
+/// Where a value of the graph lies. Without a buffer it is a literal.
+struct View {
+  Value buffer;
+  OperandLayout layout;
+  /// The state whose value at the start of the step this is, if it is one.
+  StringRef oldState;
+};
+
+/// Counters that the pass reports.
+struct Counts {
+  unsigned dispatches = 0;
+  unsigned copies = 0;
+};
+
+/// Lowers one function to one program.
+class ProgramLowering {
+public:
+  ProgramLowering(ModuleOp module, const TargetInfo &target,
+                  KernelTable &kernels, Counts &counts)
+      : module(module), target(target), kernels(kernels), counts(counts),
+        builder(module.getContext()) {}
+
+  LogicalResult lower(func::FuncOp function);
+
+private:
+  // Buffers.
+  Value createBuffer(Location loc, plan::Role role, StringRef name,
+                     int64_t bytes, Type type = {});
+  Value symbolBuffer(Location loc, plan::Role role, StringRef name, Type type);
+  View destination(Value result);
+  void assignDestinations(func::FuncOp function);
+
+  // Commands.
+  LogicalResult dispatch(Operation *op, ArrayRef<View> inputs,
+                         ArrayRef<View> outputs);
+  LogicalResult emitDispatch(Operation *op, Location loc, KernelRequest request,
+                             ArrayRef<View> inputs, ArrayRef<View> outputs);
+  LogicalResult splitDispatch(Operation *op, ArrayRef<View> inputs,
+                              ArrayRef<View> outputs);
+  LogicalResult copy(Operation *forOp, const View &from, const View &to);
+  FailureOr<View> materialize(Operation *forOp, const View &view);
+  bool exceedsBinding(const View &view) const;
+
+  // Ops.
+  LogicalResult lowerOp(Operation *op);
+  LogicalResult lowerConstant(ConstantOp op);
+  LogicalResult lowerGet(GetOp op);
+  LogicalResult lowerSet(SetOp op);
+  LogicalResult lowerReshape(ReshapeOp op);
+  LogicalResult lowerConcat(ConcatOp op);
+  LogicalResult lowerScatter(ScatterOp op);
+  LogicalResult lowerCompute(Operation *op);
+  LogicalResult lowerReturn(func::ReturnOp op);
+
+  /// The state that the scatter chain starting at `value` is set to.
+  StringRef destinedState(Value value);
+  LogicalResult checkOldState(Operation *reader, const View &view);
+
+  ModuleOp module;
+  const TargetInfo &target;
+  KernelTable &kernels;
+  Counts &counts;
+  OpBuilder builder;
+  plan::ProgramOp program;
+  Operation *lastBuffer = nullptr;
+  llvm::DenseMap<Value, View> views;
+  llvm::StringMap<Value> symbolBuffers;
+  llvm::DenseMap<Value, Value> destinations;
+  SmallVector<Value> outputBuffers;
+  /// States updated so far, with the op that did it.
+  llvm::StringMap<Operation *> writtenStates;
+};
+
+/// The op behind a value, looking through reshapes that nothing else uses.
+Value skipReshapes(Value value) {
+  while (auto reshape = value.getDefiningOp<ReshapeOp>()) {
+    if (!reshape.getOperand().hasOneUse())
+      break;
+    value = reshape.getOperand();
+  }
+  return value;
+}
+
+/// True for the ops that only change a layout.
+bool isViewOp(Operation *op) {
+  return isa<TransposeOp, ReshapeOp, SliceOp, BroadcastOp>(op);
+}
+
+/// True if `op` writes its result to a buffer of its own.
+bool hasDestination(Operation *op) {
+  return op && !isViewOp(op) && !isa<GetOp, ConstantOp>(op);
+}
+
+Value ProgramLowering::createBuffer(Location loc, plan::Role role,
+                                    StringRef name, int64_t bytes, Type type) {
+  OpBuilder::InsertionGuard guard(builder);
+  // Declarations stand together at the program's start.
+  if (lastBuffer)
+    builder.setInsertionPointAfter(lastBuffer);
+  else
+    builder.setInsertionPointToStart(&program.getBody().front());
+  auto buffer = plan::BufferOp::create(
+      builder, loc, plan::BufferType::get(builder.getContext()),
+      plan::RoleAttr::get(builder.getContext(), role),
+      role == plan::Role::Arena ? StringAttr() : builder.getStringAttr(name),
+      builder.getI64IntegerAttr(bytes), type ? TypeAttr::get(type) : TypeAttr(),
+      IntegerAttr());
+  lastBuffer = buffer;
+  return buffer;
+}
+
+Value ProgramLowering::symbolBuffer(Location loc, plan::Role role,
+                                    StringRef name, Type type) {
+  Value &buffer = symbolBuffers[name];
+  if (!buffer)
+    buffer = createBuffer(loc, role, name, deviceBytes(type));
+  return buffer;
+}
+
+/// Decides which values are computed straight into an output or a computed
+/// symbol.
+void ProgramLowering::assignDestinations(func::FuncOp function) {
+  for (Operation &op : function.front()) {
+    if (auto set = dyn_cast<SetOp>(op)) {
+      auto computed = SymbolTable::lookupNearestSymbolFrom<ComputedOp>(
+          set, set.getSymbolAttr());
+      Value value = skipReshapes(set.getValue());
+      if (computed && hasDestination(value.getDefiningOp()))
+        destinations.try_emplace(
+            value, symbolBuffer(set.getLoc(), plan::Role::Computed,
+                                set.getSymbol(), computed.getType()));
+    }
+  }
+  auto returnOp = cast<func::ReturnOp>(function.front().getTerminator());
+  for (auto [i, operand] : llvm::enumerate(returnOp.getOperands())) {
+    auto name = function.getResultAttrOfType<StringAttr>(i, kNameAttr);
+    Value buffer = createBuffer(
+        function.getLoc(), plan::Role::Output,
+        name ? name.getValue() : StringRef("result" + std::to_string(i)),
+        deviceBytes(operand.getType()), operand.getType());
+    outputBuffers.push_back(buffer);
+    Value value = skipReshapes(operand);
+    if (hasDestination(value.getDefiningOp()) && destinedState(value).empty())
+      destinations.try_emplace(value, buffer);
+  }
+}
+
+View ProgramLowering::destination(Value result) {
+  View view;
+  view.layout = OperandLayout::dense(result.getType());
+  view.buffer = destinations.lookup(result);
+  if (!view.buffer)
+    view.buffer = createBuffer(result.getLoc(), plan::Role::Arena, "",
+                               deviceBytes(result.getType()));
+  return view;
+}
+
+/// Splits a view's offset into the argument's, which is aligned, and what is
+/// left for the kernel.
+std::pair<int64_t, OperandLayout> bindView(const View &view) {
+  OperandLayout layout = view.layout;
+  int64_t unit = layout.isPacked() ? 1 : deviceElementBytes(layout.element);
+  int64_t start = layout.offset * unit;
+  int64_t aligned = start / plan::kBufferAlignment * plan::kBufferAlignment;
+  layout.offset = (start - aligned) / unit;
+  return {aligned, layout};
+}
+
+bool ProgramLowering::exceedsBinding(const View &view) const {
+  return view.buffer &&
+         bindView(view).second.spanBytes() > target.maxBindingBytes;
+}
+
+LogicalResult ProgramLowering::checkOldState(Operation *reader,
+                                             const View &view) {
+  if (view.oldState.empty())
+    return success();
+  auto it = writtenStates.find(view.oldState);
+  if (it == writtenStates.end())
+    return success();
+  InFlightDiagnostic diagnostic =
+      reader->emitError("reads the value that state '@")
+      << view.oldState << "' had before its update in place";
+  diagnostic.attachNote(it->second->getLoc()) << "updated here";
+  return diagnostic;
+}
+
+LogicalResult ProgramLowering::emitDispatch(Operation *op, Location loc,
+                                            KernelRequest request,
+                                            ArrayRef<View> inputs,
+                                            ArrayRef<View> outputs) {
+  SmallVector<Value> buffers;
+  SmallVector<Attribute> arguments, metadata;
+  auto bind = [&](const View &view, plan::Access access) {
+    auto [offset, layout] = bindView(view);
+    if (view.buffer) {
+      buffers.push_back(view.buffer);
+      arguments.push_back(plan::ArgumentAttr::get(builder.getContext(), access,
+                                                  offset, layout.spanBytes()));
+    }
+    if (layout.openState)
+      metadata.push_back(
+          plan::ExtentAttr::get(builder.getContext(), layout.openState));
+    return layout;
+  };
+  for (const View &view : inputs)
+    request.inputs.push_back(bind(view, plan::Access::Read));
+  for (const View &view : outputs)
+    request.outputs.push_back(bind(view, request.updatesOutput()
+                                             ? plan::Access::ReadWrite
+                                             : plan::Access::Write));
+
+  FailureOr<GeneratedKernel> kernel = kernels.get(loc, request);
+  if (failed(kernel))
+    return failure();
+  plan::DispatchOp::create(
+      builder, loc, plan::EventType::get(builder.getContext()),
+      FlatSymbolRefAttr::get(kernel->func.getSymNameAttr()),
+      builder.getDenseI64ArrayAttr(kernel->grid), buffers,
+      builder.getArrayAttr(arguments), builder.getArrayAttr(metadata),
+      ValueRange());
+  ++counts.dispatches;
+  return success();
+}
+
+LogicalResult ProgramLowering::dispatch(Operation *op, ArrayRef<View> inputs,
+                                        ArrayRef<View> outputs) {
+  for (const View &view : inputs)
+    if (failed(checkOldState(op, view)))
+      return failure();
+  if (llvm::any_of(inputs, [&](const View &v) { return exceedsBinding(v); }) ||
+      llvm::any_of(outputs, [&](const View &v) { return exceedsBinding(v); }))
+    return splitDispatch(op, inputs, outputs);
+  KernelRequest request;
+  request.op = op;
+  return emitDispatch(op, op->getLoc(), request, inputs, outputs);
+}
+
+/// For a split of `op`'s outputs along dimension `dim`: the dimension of each
+/// input that is split with it, -1 where an input stays whole. Nothing if the
+/// op can't be split there.
+std::optional<SmallVector<int64_t>> splitInputs(Operation *op, int64_t dim) {
+  using Dims = SmallVector<int64_t>;
+  if (!op || op->hasTrait<OpTrait::Elementwise>())
+    return Dims(op ? op->getNumOperands() : 1, dim);
+  return TypeSwitch<Operation *, std::optional<Dims>>(op)
+      .Case<IotaOp>([&](IotaOp iota) -> std::optional<Dims> {
+        if (dim == static_cast<int64_t>(iota.getDim()))
+          return std::nullopt;
+        return Dims();
+      })
+      .Case<PackedDequantOp>(
+          [&](PackedDequantOp dequant) -> std::optional<Dims> {
+            if (dim + 1 == dequant.getResult().getType().getRank())
+              return std::nullopt;
+            return Dims{dim};
+          })
+      .Case<MatmulOp>([&](MatmulOp matmul) -> std::optional<Dims> {
+        int64_t rank = cast<RankedTensorType>(matmul.getType()).getRank();
+        if (dim == rank - 2)
+          return Dims{dim, -1};
+        if (dim == rank - 1)
+          return Dims{-1, dim};
+        return Dims{dim, dim};
+      })
+      .Case<IndexedMatmulOp>(
+          [&](IndexedMatmulOp matmul) -> std::optional<Dims> {
+            int64_t rank = cast<RankedTensorType>(matmul.getType()).getRank();
+            if (dim == rank - 1)
+              return Dims{-1, 2, -1};
+            return Dims{dim, -1, dim};
+          })
+      .Case<ReduceOp>([&](ReduceOp reduce) -> std::optional<Dims> {
+        int64_t kept = 0;
+        int64_t rank =
+            cast<RankedTensorType>(reduce.getOperand().getType()).getRank();
+        for (int64_t i = 0; i < rank; ++i)
+          if (!llvm::is_contained(reduce.getDims(), i) && kept++ == dim)
+            return Dims{i};
+        return std::nullopt;
+      })
+      .Case<ScanOp>([&](ScanOp scan) -> std::optional<Dims> {
+        if (dim == static_cast<int64_t>(scan.getDim()))
+          return std::nullopt;
+        return Dims{dim};
+      })
+      .Case<ArgTopKOp>([&](ArgTopKOp topK) -> std::optional<Dims> {
+        int64_t rank =
+            cast<RankedTensorType>(topK.getOperand().getType()).getRank();
+        if (dim == rank - 1)
+          return std::nullopt;
+        return Dims{dim};
+      })
+      .Case<GatherOp>([&](GatherOp gather) -> std::optional<Dims> {
+        int64_t axis = gather.getDim();
+        int64_t rank =
+            cast<RankedTensorType>(gather.getIndices().getType()).getRank();
+        if (dim < axis)
+          return Dims{dim, -1};
+        if (dim < axis + rank)
+          return Dims{-1, dim - axis};
+        return Dims{dim - rank + 1, -1};
+      })
+      .Default([](Operation *) { return std::nullopt; });
+}
+
+View sliceAlong(const View &view, int64_t dim, int64_t begin, int64_t extent) {
+  View part = view;
+  Extents offsets(view.layout.shape.size(), 0),
+      steps(view.layout.shape.size(), 1), extents = view.layout.shape;
+  offsets[dim] = begin;
+  extents[dim] = extent;
+  part.layout = view.layout.slice(offsets, steps, extents);
+  return part;
+}
+
+LogicalResult ProgramLowering::splitDispatch(Operation *op,
+                                             ArrayRef<View> inputs,
+                                             ArrayRef<View> outputs) {
+  // The outermost output dimension whose split shrinks every operand that is
+  // too large, or failing that some.
+  int64_t rank = outputs.front().layout.shape.size();
+  int64_t best = -1;
+  bool bestShrinksAll = false;
+  for (int64_t dim = 0; dim < rank; ++dim) {
+    if (outputs.front().layout.shape[dim] < 2)
+      continue;
+    std::optional<SmallVector<int64_t>> dims = splitInputs(op, dim);
+    if (!dims)
+      continue;
+    bool shrinksAll = true,
+         shrinksSome = llvm::any_of(
+             outputs, [&](const View &view) { return exceedsBinding(view); });
+    for (auto [view, inputDim] : llvm::zip(inputs, *dims)) {
+      if (!exceedsBinding(view))
+        continue;
+      bool shrinks = inputDim >= 0 && view.layout.strides[inputDim] != 0;
+      shrinksAll = shrinksAll && shrinks;
+      shrinksSome = shrinksSome || shrinks;
+    }
+    if (shrinksSome && (best < 0 || (shrinksAll && !bestShrinksAll))) {
+      best = dim;
+      bestShrinksAll = shrinksAll;
+    }
+  }
+
+  if (best >= 0) {
+    SmallVector<int64_t> dims = *splitInputs(op, best);
+    int64_t largest = 0;
+    for (const View &view : llvm::concat<const View>(inputs, outputs))
+      if (view.buffer)
+        largest = std::max(largest, bindView(view).second.spanBytes());
+    int64_t extent = outputs.front().layout.shape[best];
+    // A part's start is aligned down, which may add up to one alignment.
+    int64_t parts = std::min<int64_t>(
+        extent, llvm::divideCeil(largest, target.maxBindingBytes -
+                                              plan::kBufferAlignment));
+    parts = std::max<int64_t>(parts, 2);
+    int64_t step = llvm::divideCeil(extent, parts);
+    for (int64_t begin = 0; begin < extent; begin += step) {
+      int64_t size = std::min(step, extent - begin);
+      SmallVector<View> partInputs, partOutputs;
+      for (auto [view, dim] : llvm::zip(inputs, dims))
+        partInputs.push_back(dim < 0 ? view
+                                     : sliceAlong(view, dim, begin, size));
+      for (const View &view : outputs)
+        partOutputs.push_back(sliceAlong(view, best, begin, size));
+      if (failed(dispatch(op, partInputs, partOutputs)))
+        return failure();
+    }
+    return success();
+  }
+
+  // A table too large for one binding: a dispatch for each part of its rows,
+  // which writes the results that lie there.
+  auto gather = dyn_cast_or_null<GatherOp>(op);
+  if (gather && exceedsBinding(inputs[0]) && !exceedsBinding(inputs[1]) &&
+      !exceedsBinding(outputs[0])) {
+    int64_t dim = gather.getDim();
+    int64_t rows = inputs[0].layout.shape[dim];
+    int64_t bytes = bindView(inputs[0]).second.spanBytes();
+    int64_t parts = llvm::divideCeil(bytes, target.maxBindingBytes -
+                                                plan::kBufferAlignment);
+    int64_t step = std::max<int64_t>(rows / parts, 1);
+    for (int64_t first = 0; first < rows; first += step) {
+      View part =
+          sliceAlong(inputs[0], dim, first, std::min(step, rows - first));
+      if (exceedsBinding(part))
+        break;
+      KernelRequest request;
+      request.op = op;
+      request.firstRow = first;
+      request.tableRows = rows;
+      if (failed(emitDispatch(op, op->getLoc(), request, {part, inputs[1]},
+                              outputs)))
+        return failure();
+      if (first + step >= rows)
+        return success();
+    }
+  }
+  return op->emitError("needs an operand of more than ")
+         << target.maxBindingBytes << " bytes, the most that " << target.name
+         << " binds at once, and can't be split";
+}
+
+/// Copies `from` to `to`, which have one shape.
+LogicalResult ProgramLowering::copy(Operation *forOp, const View &from,
+                                    const View &to) {
+  if (failed(checkOldState(forOp, from)))
+    return failure();
+  ++counts.copies;
+  int64_t unit =
+      from.layout.isPacked() ? 1 : deviceElementBytes(from.layout.element);
+  if (from.buffer && from.layout.isDense() && to.layout.isDense() &&
+      !from.layout.openState) {
+    int64_t bytes = from.layout.spanBytes() - from.layout.offset * unit;
+    plan::CopyOp::create(builder, forOp->getLoc(),
+                         plan::EventType::get(builder.getContext()),
+                         from.buffer, from.layout.offset * unit, to.buffer,
+                         to.layout.offset * unit, bytes, ValueRange());
+    return success();
+  }
+  if (from.layout.isPacked()) {
+    // Whole blocks move as bytes, one outermost row at a time.
+    for (int64_t i = 0; i < from.layout.shape.front(); ++i)
+      if (from.layout.shape.front() == 1 ||
+          failed(
+              copy(forOp, sliceAlong(from, 0, i, 1), sliceAlong(to, 0, i, 1))))
+        return forOp->emitError("packed operand can't be copied by rows");
+    return success();
+  }
+  if (exceedsBinding(from) || exceedsBinding(to)) {
+    // Split by the outermost dimension that has an extent.
+    for (size_t dim = 0; dim < to.layout.shape.size(); ++dim) {
+      int64_t extent = to.layout.shape[dim];
+      if (extent < 2)
+        continue;
+      int64_t half = extent / 2;
+      if (failed(copy(forOp, sliceAlong(from, dim, 0, half),
+                      sliceAlong(to, dim, 0, half))))
+        return failure();
+      return copy(forOp, sliceAlong(from, dim, half, extent - half),
+                  sliceAlong(to, dim, half, extent - half));
+    }
+  }
+  return emitDispatch(nullptr, forOp->getLoc(), KernelRequest(), {from}, {to});
+}
+
+FailureOr<View> ProgramLowering::materialize(Operation *forOp,
+                                             const View &view) {
+  View dense;
+  auto type = RankedTensorType::get(view.layout.shape, view.layout.element);
+  dense.layout = OperandLayout::dense(type);
+  dense.buffer =
+      createBuffer(forOp->getLoc(), plan::Role::Arena, "", deviceBytes(type));
+  if (failed(copy(forOp, view, dense)))
+    return failure();
+  return dense;
+}
+
+LogicalResult ProgramLowering::lowerConstant(ConstantOp op) {
+  auto elements = cast<DenseElementsAttr>(op.getValue());
+  View view;
+  if (elements.isSplat()) {
+    view.layout =
+        OperandLayout::splat(op.getType(), elements.getSplatValue<TypedAttr>());
+  } else {
+    view.layout = OperandLayout::dense(op.getType());
+    StringAttr name = kernels.getData(op.getLoc(), elements);
+    view.buffer = symbolBuffer(op.getLoc(), plan::Role::Const, name.getValue(),
+                               op.getType());
+  }
+  views[op.getResult()] = view;
+  return success();
+}
+
+LogicalResult ProgramLowering::lowerGet(GetOp op) {
+  Operation *symbol =
+      SymbolTable::lookupNearestSymbolFrom(op, op.getSymbolAttr());
+  View view;
+  view.layout = OperandLayout::dense(op.getType());
+  plan::Role role = isa<ConstOp>(symbol)   ? plan::Role::Const
+                    : isa<StateOp>(symbol) ? plan::Role::State
+                                           : plan::Role::Computed;
+  view.buffer = symbolBuffer(op.getLoc(), role, op.getSymbol(), op.getType());
+  if (role == plan::Role::State) {
+    view.oldState = op.getSymbol();
+    if (ShapedType::isDynamic(
+            view.layout.shape.empty() ? 0 : view.layout.shape.front()))
+      view.layout.openState = op.getSymbolAttr();
+  }
+  views[op.getResult()] = view;
+  return success();
+}
+
+LogicalResult ProgramLowering::lowerSet(SetOp op) {
+  const View &view = views[op.getValue()];
+  auto it = symbolBuffers.find(op.getSymbol());
+  // Computed in place already: a scatter chain, or a value whose destination
+  // is the symbol itself.
+  if (it != symbolBuffers.end() && it->second == view.buffer &&
+      view.oldState.empty() && view.layout.isDense())
+    return success();
+  Operation *symbol =
+      SymbolTable::lookupNearestSymbolFrom(op, op.getSymbolAttr());
+  bool isState = isa<StateOp>(symbol);
+  View to;
+  to.layout = OperandLayout::dense(op.getValue().getType());
+  to.buffer = symbolBuffer(op.getLoc(),
+                           isState ? plan::Role::State : plan::Role::Computed,
+                           op.getSymbol(), op.getValue().getType());
+  // Setting a state to a view of itself would read and write it at once.
+  View from = view;
+  if (from.buffer == to.buffer) {
+    FailureOr<View> dense = materialize(op, from);
+    if (failed(dense))
+      return failure();
+    from = *dense;
+  }
+  if (failed(copy(op, from, to)))
+    return failure();
+  if (isState)
+    writtenStates[op.getSymbol()] = op;
+  return success();
+}
+
+LogicalResult ProgramLowering::lowerReshape(ReshapeOp op) {
+  View view = views[op.getOperand()];
+  ArrayRef<int64_t> shape = cast<RankedTensorType>(op.getType()).getShape();
+  std::optional<OperandLayout> layout = view.layout.reshape(shape);
+  if (!layout) {
+    FailureOr<View> dense = materialize(op, view);
+    if (failed(dense))
+      return failure();
+    view = *dense;
+    layout = view.layout.reshape(shape);
+  }
+  view.layout = *layout;
+  views[op.getResult()] = view;
+  return success();
+}
+
+LogicalResult ProgramLowering::lowerConcat(ConcatOp op) {
+  View whole = destination(op.getResult());
+  int64_t dim = op.getDim(), begin = 0;
+  for (Value input : op.getInputs()) {
+    const View &from = views[input];
+    int64_t extent = from.layout.shape[dim];
+    if (failed(copy(op, from, sliceAlong(whole, dim, begin, extent))))
+      return failure();
+    begin += extent;
+  }
+  views[op.getResult()] = whole;
+  return success();
+}
+
+StringRef ProgramLowering::destinedState(Value value) {
+  for (Operation *user : value.getUsers()) {
+    if (auto set = dyn_cast<SetOp>(user))
+      if (SymbolTable::lookupNearestSymbolFrom<StateOp>(set,
+                                                        set.getSymbolAttr()))
+        return set.getSymbol();
+    auto scatter = dyn_cast<ScatterOp>(user);
+    if (scatter && scatter.getData() == value && value.hasOneUse())
+      return destinedState(scatter.getResult());
+  }
+  return {};
+}
+
+LogicalResult ProgramLowering::lowerScatter(ScatterOp op) {
+  const View &indices = views[op.getIndices()];
+  const View &updates = views[op.getUpdates()];
+  View data = views[op.getData()];
+  StringRef state = destinedState(op.getResult());
+  bool inPlace = !state.empty() && symbolBuffers.lookup(state) == data.buffer &&
+                 data.buffer && data.layout.isDense();
+  if (!inPlace) {
+    if (data.layout.openState)
+      return op.emitError("a state with an open extent can only be updated "
+                          "in place: set the state to this value");
+    View copyOf = destination(op.getResult());
+    if (failed(copy(op, data, copyOf)))
+      return failure();
+    data = copyOf;
+  } else if (failed(checkOldState(op, data))) {
+    return failure();
+  }
+  data.oldState = {};
+  if (failed(dispatch(op, {indices, updates}, {data})))
+    return failure();
+  if (inPlace)
+    writtenStates[state] = op;
+  views[op.getResult()] = data;
+  return success();
+}
+
+LogicalResult ProgramLowering::lowerCompute(Operation *op) {
+  SmallVector<View> inputs, outputs;
+  for (Value operand : op->getOperands())
+    inputs.push_back(views[operand]);
+  for (Value result : op->getResults())
+    outputs.push_back(destination(result));
+  if (failed(dispatch(op, inputs, outputs)))
+    return failure();
+  for (auto [result, view] : llvm::zip(op->getResults(), outputs))
+    views[result] = view;
+  return success();
+}
+
+LogicalResult ProgramLowering::lowerReturn(func::ReturnOp op) {
+  for (auto [operand, buffer] : llvm::zip(op.getOperands(), outputBuffers)) {
+    const View &view = views[operand];
+    if (view.buffer == buffer && view.layout.isDense())
+      continue;
+    View output;
+    output.layout = OperandLayout::dense(operand.getType());
+    output.buffer = buffer;
+    if (failed(copy(op, view, output)))
+      return failure();
+  }
+  return success();
+}
+
+LogicalResult ProgramLowering::lowerOp(Operation *op) {
+  return TypeSwitch<Operation *, LogicalResult>(op)
+      .Case<ConstantOp>([&](auto o) { return lowerConstant(o); })
+      .Case<GetOp>([&](auto o) { return lowerGet(o); })
+      .Case<SetOp>([&](auto o) { return lowerSet(o); })
+      .Case<ReshapeOp>([&](auto o) { return lowerReshape(o); })
+      .Case<TransposeOp>([&](TransposeOp o) {
+        View view = views[o.getOperand()];
+        view.layout = view.layout.transpose(o.getPermutation());
+        views[o.getResult()] = view;
+        return success();
+      })
+      .Case<BroadcastOp>([&](BroadcastOp o) {
+        View view = views[o.getOperand()];
+        view.layout = view.layout.broadcast(
+            o.getDims(), cast<RankedTensorType>(o.getType()).getShape());
+        views[o.getResult()] = view;
+        return success();
+      })
+      .Case<SliceOp>([&](SliceOp o) {
+        View view = views[o.getOperand()];
+        OperandLayout result = OperandLayout::dense(o.getType());
+        view.layout =
+            view.layout.slice(o.getOffsets(), o.getStrides(), result.shape);
+        views[o.getResult()] = view;
+        return success();
+      })
+      .Case<ConcatOp>([&](auto o) { return lowerConcat(o); })
+      .Case<ScatterOp>([&](auto o) { return lowerScatter(o); })
+      .Case<func::ReturnOp>([&](auto o) { return lowerReturn(o); })
+      .Default([&](Operation *o) -> LogicalResult {
+        if (!isa<GraphDialect>(o->getDialect()))
+          return o->emitError("'")
+                 << o->getName() << "' has no place in a graph function";
+        return lowerCompute(o);
+      });
+}
+
+LogicalResult ProgramLowering::lower(func::FuncOp function) {
+  if (!llvm::hasSingleElement(function.getBody()))
+    return function.emitError("a graph function has exactly one block");
+  auto load = module->getAttrOfType<FlatSymbolRefAttr>(kLoadAttr);
+  bool isLoad = load && load.getValue() == function.getSymName();
+
+  builder.setInsertionPointToEnd(module.getBody());
+  std::string name = (function.getSymName() + "." + target.name).str();
+  program = plan::ProgramOp::create(
+      builder, function.getLoc(), builder.getStringAttr(name),
+      builder.getStringAttr(target.name),
+      isLoad ? StringAttr() : function.getSymNameAttr(),
+      isLoad ? Attribute() : function->getAttr(kEntryAttr), IntegerAttr(),
+      IntegerAttr());
+  builder.createBlock(&program.getBody());
+
+  for (BlockArgument argument : function.getArguments()) {
+    auto slot = function.getArgAttrOfType<StringAttr>(argument.getArgNumber(),
+                                                      kNameAttr);
+    View view;
+    view.layout = OperandLayout::dense(argument.getType());
+    view.buffer = createBuffer(
+        argument.getLoc(), plan::Role::Slot,
+        slot ? slot.getValue()
+             : StringRef("arg" + std::to_string(argument.getArgNumber())),
+        deviceBytes(argument.getType()), argument.getType());
+    views[argument] = view;
+  }
+  assignDestinations(function);
+  builder.setInsertionPointToEnd(&program.getBody().front());
+  for (Operation &op : function.front())
+    if (failed(lowerOp(&op)))
+      return failure();
+  return success();
+}
+
+struct LowerGraph : impl::PlanLowerGraphBase<LowerGraph> {
+  using PlanLowerGraphBase::PlanLowerGraphBase;
+
+  void runOnOperation() override {
+    ModuleOp module = getOperation();
+    FailureOr<const TargetInfo *> info = findTarget(target, module);
+    if (failed(info))
+      return signalPassFailure();
+    KernelTable kernels(module, **info, testVectors);
+    Counts counts;
+    for (auto function :
+         llvm::make_early_inc_range(module.getOps<func::FuncOp>())) {
+      if (function.isExternal())
+        continue;
+      ProgramLowering lowering(module, **info, kernels, counts);
+      if (failed(lowering.lower(function)))
+        return signalPassFailure();
+    }
+    numDispatches += counts.dispatches;
+    numCopies += counts.copies;
+    numKernels += kernels.size();
+  }
+};
+
+struct EraseGraph : impl::PlanEraseGraphBase<EraseGraph> {
+  void runOnOperation() override {
+    for (auto function :
+         llvm::make_early_inc_range(getOperation().getOps<func::FuncOp>()))
+      function.erase();
+    getOperation()->removeAttr(kLoadAttr);
+  }
+};
+
+} // namespace
+} // namespace poot::planner
