@@ -8,8 +8,14 @@
 #ifndef POOT_INITALL_H
 #define POOT_INITALL_H
 
+#include "Poot/Bundle/Export.h"
+#include "Poot/Dialect/Graph/GraphOps.h"
+#include "Poot/Dialect/Graph/Passes.h"
 #include "Poot/Dialect/Kernel/Kernel.h"
 #include "Poot/Dialect/Kernel/Passes.h"
+#include "Poot/Dialect/Plan/Plan.h"
+#include "Poot/Dialect/Plan/PlanPasses.h"
+#include "Poot/Planner/Passes.h"
 #include "Poot/Target/Passes.h"
 #include "Poot/Target/Spirv.h"
 
@@ -26,7 +32,8 @@
 namespace poot {
 
 inline void registerAllDialects(mlir::DialectRegistry &registry) {
-  registry.insert<kernel::KernelDialect>();
+  registry.insert<graph::GraphDialect, kernel::KernelDialect,
+                  plan::PlanDialect>();
 
   // Upstream's that poot's IR is made of.
   registry.insert<mlir::arith::ArithDialect, mlir::cf::ControlFlowDialect,
@@ -36,14 +43,21 @@ inline void registerAllDialects(mlir::DialectRegistry &registry) {
 }
 
 inline void registerAllPasses() {
+  graph::registerGraphPasses();
   kernel::registerPootKernelPasses();
   registerPootTargetPasses();
   registerSpirvPipelines();
+  plan::registerPlanPasses();
+  planner::registerPlannerPasses();
+  planner::registerPipelines();
 
   mlir::registerTransformsPasses(); // canonicalize, cse, inline, ...
 }
 
-inline void registerAllTranslations() { registerSpirvTranslations(); }
+inline void registerAllTranslations() {
+  registerBundleTranslations();
+  registerSpirvTranslations();
+}
 
 } // namespace poot
 

@@ -42,15 +42,11 @@ def Plan_EventType : Plan_Type<"Event", "event"> {
 class Plan_Enum<string name, string summary, list<I32EnumAttrCase> cases>
     : I32EnumAttr<name, summary, cases> {
   let cppNamespace = "::poot::plan";
-  let genSpecializedAttr = 0;
 }
 def Plan_Role : Plan_Enum<"Role", "where a buffer lives", [
   I32EnumAttrCase<"Const", 0, "const">, I32EnumAttrCase<"State", 1, "state">,
   I32EnumAttrCase<"Computed", 2, "computed">, I32EnumAttrCase<"Slot", 3, "slot">,
   I32EnumAttrCase<"Output", 4, "output">, I32EnumAttrCase<"Arena", 5, "arena">]>;
-def Plan_RoleAttr : EnumAttr<Plan_Dialect, Plan_Role, "role"> {
-  let assemblyFormat = "$value";
-}
 def Plan_Access : Plan_Enum<"Access", "how a kernel uses an argument", [
   I32EnumAttrCase<"Read", 0, "read">, I32EnumAttrCase<"Write", 1, "write">,
   I32EnumAttrCase<"ReadWrite", 2, "read_write">]>;
@@ -108,7 +104,7 @@ def Plan_BufferOp : Plan_Op<"buffer", [HasParent<"ProgramOp">]> {
     `type` is the tensor type that a slot or output has at the entry's border.
     `offset` is an arena buffer's place.
   }];
-  let arguments = (ins Plan_RoleAttr:$role, OptionalAttr<StrAttr>:$name, I64Attr:$bytes,
+  let arguments = (ins Plan_Role:$role, OptionalAttr<StrAttr>:$name, I64Attr:$bytes,
                        OptionalAttr<TypeAttr>:$type, OptionalAttr<I64Attr>:$offset);
   let results = (outs Plan_BufferType:$result);
   let assemblyFormat = [{
