@@ -1,0 +1,52 @@
+//===- DeviceRunner.h - Runs compiled kernels on a device -----------------===//
+//
+// What the tests of this folder share: puts compiled kernels into a bundle in
+// memory and runs them through the runtime, as a user's program would.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef POOT_UNITTESTS_KERNEL_DEVICERUNNER_H
+#define POOT_UNITTESTS_KERNEL_DEVICERUNNER_H
+
+#include "Poot/Target/Spirv.h"
+
+#include "poot/runtime.hpp"
+
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace poot::test {
+
+/// One kernel and what it is run on. Buffer i is binding i; a buffer that the
+/// kernel writes begins with the words given.
+struct Launch {
+  SpirvKernel code;
+  std::vector<kernel::Access> access;
+  std::vector<std::vector<uint32_t>> buffers;
+  std::vector<uint32_t> metadata;
+  std::array<uint32_t, 3> grid;
+};
+
+/// Compiles FUNC for "vulkan:base" or "vulkan:f16".
+mlir::FailureOr<Launch> compileForLaunch(kernel::FuncOp func,
+                                         llvm::StringRef target);
+
+std::vector<std::string> devicesPresent();
+
+/// Opens a device; fails the running test where that fails.
+rt::Device openDevice(const std::string &id, bool validation);
+
+/// The names of features that DEVICE lacks and CODE needs.
+std::vector<std::string> missingFeatures(const rt::Device &device,
+                                         const SpirvKernel &code);
+
+/// Runs LAUNCHES in one step and replaces the content of every buffer that is
+/// written. Returns an error's message, else nothing.
+std::string runOnDevice(rt::Device &device, std::vector<Launch> &launches);
+
+} // namespace poot::test
+
+#endif // POOT_UNITTESTS_KERNEL_DEVICERUNNER_H

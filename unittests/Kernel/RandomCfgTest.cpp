@@ -1,0 +1,131 @@
+//===- RandomCfgTest.cpp - Random kernels on every device -----------------===//
+//
+// Compiles random kernels through the whole pipeline, runs them on every device
+// present and compares all they wrote, exactly, with the reference.
+//
+//   random-cfg-test --seed=N --count=N    which kernels (default 1, 300)
+//                   --validate            under the validation layers
+//                   --print               the kernels as .mlir, nothing run
+//
+//===----------------------------------------------------------------------===//
+
+#include "RandomCfg.h"
+#include "DeviceRunner.h"
+
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/IR/Verifier.h"
+
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <cstdlib>
+#include <cstring>
+#include <iostream>
+
+using namespace poot;
+using namespace poot::test;
+
+static uint64_t firstSeed = 1;
+static uint64_t count = 300;
+static bool validate = false;
+static bool print = false;
+/// Kernels of one bundle.
+static constexpr uint64_t kBatch = 25;
+
+static double secondsSince(std::chrono::steady_clock::time_point start) {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start)
+      .count();
+}
+
+TEST(RandomCfg, DevicesAgreeWithTheReference) {
+  mlir::MLIRContext context(mlir::MLIRContext::Threading::DISABLED);
+  context.loadDialect<kernel::KernelDialect>();
+  mlir::OpBuilder builder(&context);
+
+  std::vector<rt::Device> devices;
+  if (!print) {
+    for (const std::string &id : devicesPresent())
+      devices.push_back(openDevice(id, validate));
+    ASSERT_FALSE(devices.empty()) << "no device to run on";
+  }
+
+  double compileSeconds = 0, runSeconds = 0;
+  uint64_t words = 0, wrong = 0;
+  for (uint64_t begin = firstSeed; begin < firstSeed + count; begin += kBatch) {
+    uint64_t end = std::min(begin + kBatch, firstSeed + count);
+    std::vector<Launch> launches;
+    std::vector<std::vector<uint32_t>> expected;
+    for (uint64_t seed = begin; seed != end; ++seed) {
+      RandomCfg cfg(seed);
+      mlir::OwningOpRef<mlir::ModuleOp> module =
+          mlir::ModuleOp::create(builder.getUnknownLoc());
+      builder.setInsertionPointToEnd(module->getBody());
+      kernel::FuncOp func = cfg.emit(builder);
+      ASSERT_TRUE(succeeded(mlir::verify(*module))) << "seed " << seed;
+      if (print) {
+        module->print(llvm::outs());
+        continue;
+      }
+      auto start = std::chrono::steady_clock::now();
+      mlir::FailureOr<Launch> launch = compileForLaunch(func, "vulkan:base");
+      compileSeconds += secondsSince(start);
+      ASSERT_TRUE(succeeded(launch)) << "seed " << seed;
+      launch->grid = {RandomCfg::kInvocations / 64, 1, 1};
+      expected.push_back(cfg.run());
+      launch->buffers = {cfg.getInput(),
+                         std::vector<uint32_t>(expected.back().size(), 0)};
+      words += launch->code.words.size();
+      launches.push_back(std::move(*launch));
+    }
+    for (rt::Device &device : devices) {
+      std::vector<Launch> results = launches;
+      auto start = std::chrono::steady_clock::now();
+      ASSERT_EQ(runOnDevice(device, results), "");
+      runSeconds += secondsSince(start);
+      for (size_t i = 0; i != results.size(); ++i) {
+        if (results[i].buffers[1] == expected[i])
+          continue;
+        ++wrong;
+        for (size_t j = 0; j != expected[i].size(); ++j)
+          if (results[i].buffers[1][j] != expected[i][j]) {
+            ADD_FAILURE() << "seed " << begin + i << ": word "
+                          << j % RandomCfg::kWordsPerInvocation
+                          << " of invocation "
+                          << j / RandomCfg::kWordsPerInvocation << " is "
+                          << results[i].buffers[1][j] << ", not "
+                          << expected[i][j];
+            break;
+          }
+      }
+    }
+  }
+  for (rt::Device &device : devices)
+    for (const std::string &message : device.validationMessages())
+      ADD_FAILURE() << message;
+  if (!print)
+    std::cerr << count << " kernels on " << devices.size()
+              << " device(s): " << wrong << " wrong; compilation "
+              << compileSeconds * 1000 / count << " ms and "
+              << words * 4 / count << " bytes a kernel, runs " << runSeconds
+              << " s\n";
+}
+
+int main(int argc, char **argv) {
+  testing::InitGoogleTest(&argc, argv);
+  for (int i = 1; i < argc; ++i) {
+    if (!std::strncmp(argv[i], "--seed=", 7)) {
+      firstSeed = std::strtoull(argv[i] + 7, nullptr, 10);
+    } else if (!std::strncmp(argv[i], "--count=", 8)) {
+      count = std::strtoull(argv[i] + 8, nullptr, 10);
+    } else if (!std::strcmp(argv[i], "--validate")) {
+      validate = true;
+    } else if (!std::strcmp(argv[i], "--print")) {
+      print = true;
+    } else {
+      std::cerr << "unknown option " << argv[i]
+                << "; allowed are --seed=N, --count=N, --validate, --print\n";
+      return 2;
+    }
+  }
+  return RUN_ALL_TESTS();
+}
