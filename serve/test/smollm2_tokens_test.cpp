@@ -2,6 +2,7 @@
 // scripts/fetch_smollm2.sh gets; without it exits with 77, which ctest reports
 // as skipped.
 
+#include "poot/serve/chat.h"
 #include "poot/serve/tokenizer.h"
 #include "poot/weights/gguf.h"
 
@@ -41,6 +42,21 @@ TEST(SmolLM2, TokensEqualTheReference) {
       EXPECT_EQ(tokenizer->decode(*ids, /*renderSpecial=*/true), text);
     }
   }
+}
+
+// The prompt that transformers makes of this question with the model's own
+// template.
+TEST(SmolLM2, ChatPromptEqualsTheReference) {
+  auto file = weights::Gguf::open(modelPath);
+  ASSERT_TRUE(file) << file.status().message();
+  auto tokenizer = Tokenizer::read(*file);
+  ASSERT_TRUE(tokenizer) << tokenizer.status().message();
+  auto ids =
+      encodeChat(*tokenizer, {{"user", "What is the capital of France?"}});
+  ASSERT_TRUE(ids) << ids.status().message();
+  auto expected = nlohmann::json::parse(std::ifstream(
+      POOT_SOURCE_DIR "/test/reference/expected/smollm2-capital-greedy.json"));
+  EXPECT_EQ(*ids, expected["prompt_ids"].get<std::vector<int32_t>>());
 }
 
 int main(int argc, char **argv) {

@@ -18,6 +18,7 @@
 
 #include <chrono>
 #include <cstdio>
+#include <cstring>
 #include <string>
 #include <unistd.h>
 #include <vector>
@@ -30,7 +31,7 @@ using weights::Status;
 namespace {
 
 struct Options {
-  std::string bundle, weights, prompt, logits;
+  std::string bundle, weights, prompt, tokens, logits;
   std::string device = "vulkan";
   bool raw = false, greedy = false;
   int32_t count = 256;
@@ -77,8 +78,25 @@ static bool readStandardInput(std::string &text) {
   return !ferror(stdin);
 }
 
+static Expected<std::vector<int32_t>> readTokens(const std::string &path) {
+  Expected<weights::NpyArray> array = weights::readNpy(path);
+  if (!array)
+    return array.status();
+  if (array->type != weights::ElementType::I32 || array->shape.size() != 1 ||
+      array->shape[0] == 0)
+    return weights::makeError(
+        weights::StatusCode::InvalidArgument, path, ": holds ",
+        weights::getName(array->type), " ", weights::toString(array->shape),
+        "; token ids are i32 of one dimension, at least one");
+  std::vector<int32_t> tokens(static_cast<size_t>(array->shape[0]));
+  memcpy(tokens.data(), array->data.data(), array->data.size());
+  return tokens;
+}
+
 static Expected<std::vector<int32_t>> encodePrompt(const Tokenizer &tokenizer,
                                                    const Options &options) {
+  if (!options.tokens.empty())
+    return readTokens(options.tokens);
   if (!options.raw) {
     auto tokens = encodeChat(tokenizer, {{"user", options.prompt}});
     if (!tokens)
@@ -217,15 +235,22 @@ int main(int argc, char **argv) {
                  "and its tokenizer")
       ->required()
       ->type_name("MODEL.gguf");
-  app.add_option("--prompt", options.prompt,
-                 "What to say to the model; - reads it from standard input. "
-                 "It becomes a user's message in the model's chat form (known "
-                 "is ChatML)")
-      ->required()
-      ->type_name("TEXT");
+  auto *prompt =
+      app.add_option("--prompt", options.prompt,
+                     "What to say to the model; - reads it from standard "
+                     "input. It becomes a user's message in the model's chat "
+                     "form (known is ChatML)")
+          ->type_name("TEXT");
+  auto *tokens =
+      app.add_option("--tokens", options.tokens,
+                     "Instead of --prompt: the text's beginning as token ids, "
+                     "int32 [tokens]")
+          ->type_name("FILE.npy");
+  prompt->excludes(tokens);
   app.add_flag("--raw", options.raw,
                "Take the prompt as the beginning of the text itself, in which "
-               "special tokens may be spelt out");
+               "special tokens may be spelt out")
+      ->needs(prompt);
   app.add_option("-n", options.count,
                  "Generate at most so many tokens; 0 runs the prompt alone")
       ->type_name("COUNT")
@@ -260,13 +285,17 @@ int main(int argc, char **argv) {
                  "Write logits as float32 [tokens, vocabulary]: a row after "
                  "each token of the prompt and each generated token that is "
                  "run, which all but the last are. The prompt then runs token "
-                 "by token; with --raw -n 0 the rows are the teacher-forced "
+                 "by token; with --tokens -n 0 the rows are the teacher-forced "
                  "logits of a text")
       ->type_name("FILE.npy");
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError &error) {
     return app.exit(error) == 0 ? 0 : 2;
+  }
+  if (prompt->empty() && tokens->empty()) {
+    fail("either --prompt or --tokens is required");
+    return 2;
   }
   if (options.greedy)
     options.sampling.temperature = 0;
