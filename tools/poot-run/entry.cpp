@@ -68,11 +68,12 @@ std::string describeAll(const poot_tensor_info *tensors, size_t count) {
 /// Every name of NAMES is one of the COUNT TENSORS.
 Status checkNames(const NameMap &names, const char *option, const char *entry,
                   const poot_tensor_info *tensors, size_t count) {
-  for (const auto &[name, file] : names)
-    if (std::none_of(tensors, tensors + count,
-                     [&](const auto &tensor) { return name == tensor.name; }))
+  for (const auto &given : names)
+    if (std::none_of(tensors, tensors + count, [&](const auto &tensor) {
+          return given.first == tensor.name;
+        }))
       return makeError(StatusCode::NotFound, option, ": entry ", entry,
-                       " has no ", name, "; it has ",
+                       " has no ", given.first, "; it has ",
                        describeAll(tensors, count));
   return Status();
 }
