@@ -22,6 +22,7 @@
 #include "mlir/Dialect/SPIRV/IR/TargetAndABI.h"
 #include "mlir/Dialect/SPIRV/Transforms/SPIRVConversion.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include "mlir/IR/Matchers.h"
 #include "mlir/IR/SymbolTable.h"
 #include "mlir/Transforms/DialectConversion.h"
 #include "llvm/ADT/TypeSwitch.h"
@@ -571,9 +572,15 @@ struct SubgroupBroadcastPattern : OpConversionPattern<SubgroupBroadcastOp> {
   LogicalResult
   matchAndRewrite(SubgroupBroadcastOp op, OpAdaptor adaptor,
                   ConversionPatternRewriter &rewriter) const override {
-    rewriter.replaceOpWithNewOp<spirv::GroupNonUniformBroadcastOp>(
-        op, op.getType(), spirv::Scope::Subgroup, adaptor.getValue(),
-        adaptor.getLane());
+    // OpGroupNonUniformBroadcast as MLIR has it takes a constant lane.
+    if (matchPattern(op.getLane(), m_Constant()))
+      rewriter.replaceOpWithNewOp<spirv::GroupNonUniformBroadcastOp>(
+          op, op.getType(), spirv::Scope::Subgroup, adaptor.getValue(),
+          adaptor.getLane());
+    else
+      rewriter.replaceOpWithNewOp<spirv::GroupNonUniformShuffleOp>(
+          op, op.getType(), spirv::Scope::Subgroup, adaptor.getValue(),
+          adaptor.getLane());
     return success();
   }
 };
