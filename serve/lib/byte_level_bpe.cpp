@@ -3,6 +3,7 @@
 // the lowest rank is merged until none is left. Of equal pairs the leftmost
 // goes first.
 
+#include "nfc.h"
 #include "pre_tokenizer.h"
 #include "subword_model.h"
 
@@ -135,6 +136,11 @@ Status ByteLevelBpe::initialize(const TokenizerData &data,
 
 Status ByteLevelBpe::encode(std::string_view text, std::vector<int32_t> &out,
                             size_t &dropped) const {
+  std::string normalized;
+  if (preTokenizer->normalizesNfc()) {
+    normalized = normalizeNfc(text);
+    text = normalized;
+  }
   std::vector<std::string_view> words;
   if (Status status = preTokenizer->split(text, words); !status.ok())
     return status;

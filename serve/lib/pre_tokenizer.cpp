@@ -35,16 +35,17 @@ namespace {
 struct Definition {
   const char *name;
   const char *stages[2];
+  bool nfc;
   bool ignoreMerges;
   bool addBos;
 };
 } // namespace
 
 static const Definition definitions[] = {
-    {"gpt-2", {GPT2, nullptr}, false, false},
-    {"smollm", {"\\p{N}", GPT2}, false, false},
-    {"llama-bpe", {LLAMA3("\\p{N}{1,3}"), nullptr}, true, true},
-    {"qwen2", {LLAMA3("\\p{N}"), nullptr}, false, false},
+    {"gpt-2", {GPT2, nullptr}, false, false, false},
+    {"smollm", {"\\p{N}", GPT2}, false, false, false},
+    {"llama-bpe", {LLAMA3("\\p{N}{1,3}"), nullptr}, false, true, true},
+    {"qwen2", {LLAMA3("\\p{N}"), nullptr}, true, false, false},
 };
 
 void PreTokenizer::FreeCode::operator()(pcre2_code *code) const {
@@ -66,6 +67,7 @@ Expected<PreTokenizer> PreTokenizer::create(std::string_view name) {
                      " in tokenizer.ggml.pre; known are ", known);
 
   PreTokenizer result;
+  result.nfc = definition->nfc;
   result.ignoreMerges = definition->ignoreMerges;
   result.addBos = definition->addBos;
   for (const char *expression : definition->stages) {

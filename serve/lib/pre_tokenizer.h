@@ -28,6 +28,8 @@ public:
   weights::Status split(std::string_view text,
                         std::vector<std::string_view> &pieces) const;
 
+  /// The text is brought into normalization form C before it is split.
+  bool normalizesNfc() const { return nfc; }
   /// A word that is a token as a whole stays one, even where merges would
   /// not produce it.
   bool ignoresMerges() const { return ignoreMerges; }
@@ -39,6 +41,7 @@ private:
     void operator()(pcre2_real_code_8 *code) const;
   };
   std::vector<std::unique_ptr<pcre2_real_code_8, FreeCode>> stages;
+  bool nfc = false;
   bool ignoreMerges = false;
   bool addBos = false;
 };

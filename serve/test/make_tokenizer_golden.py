@@ -21,7 +21,8 @@ import sys
 import gguf
 import sentencepiece
 from sentencepiece import sentencepiece_model_pb2
-from tokenizers import AddedToken, Regex, Tokenizer, models, pre_tokenizers, trainers
+from tokenizers import (AddedToken, Regex, Tokenizer, models, normalizers,
+                        pre_tokenizers, trainers)
 
 # A string of each kind that tokenizers are known to disagree on.
 STRINGS = [
@@ -78,6 +79,9 @@ STRINGS = [
     "I have 3 apples,5oranges and 12,345.67 pears",
     "x=1;y=22;z=333;w=4444",
     "“quoted” ‘single’ «guillemets» „low“",
+    # Marks out of order, Hangul by its parts, singletons, exclusions.
+    "a\u0323\u0302 a\u0302\u0323 q\u0307\u0323 \u1100\u1161\u11a8 \u212b \u2126 "
+    "\u0958 \ufb1f \u1e9b\u0323 s\u0323\u0307 \u0344",
 ]
 SPECIAL_STRINGS = [
     "<|im_start|>user\nWhat is 3333+777?<|im_end|>\n<|im_start|>assistant\n",
@@ -158,6 +162,8 @@ def small_bpe(name):
     it that merges don't produce, for ignore_merges."""
     tokenizer = Tokenizer(models.BPE())
     tokenizer.pre_tokenizer = byte_level(name)
+    if name == "qwen2":
+        tokenizer.normalizer = normalizers.NFC()
     tokenizer.train_from_iterator(STRINGS * 2, trainers.BpeTrainer(
         vocab_size=500, show_progress=False,
         initial_alphabet=pre_tokenizers.ByteLevel.alphabet()))
@@ -170,6 +176,8 @@ def small_bpe(name):
     tokenizer = Tokenizer(models.BPE(vocab=vocabulary, merges=merges,
                                      ignore_merges=name == "llama-bpe"))
     tokenizer.pre_tokenizer = byte_level(name)
+    if name == "qwen2":
+        tokenizer.normalizer = normalizers.NFC()
     return {
         "tokens": sorted(vocabulary, key=vocabulary.get),
         "merges": [" ".join(merge) for merge in merges],
@@ -223,6 +231,7 @@ def main():
     count = smollm2(sys.argv[1])
     write("tokenizer_golden.json", {
         "strings": STRINGS,
+        "nfc": [normalizers.NFC().normalize_str(text) for text in STRINGS],
         "splits": {name: splits(name) for name in names},
         "bpe": {name: small_bpe(name) for name in names},
         "sentence_piece": [sentence_piece(True, True),

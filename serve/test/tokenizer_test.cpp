@@ -2,6 +2,7 @@
 // (make_tokenizer_golden.py writes the expected values), on metadata that is
 // wrong, and on input that is long or is not text.
 
+#include "../lib/nfc.h"
 #include "../lib/pre_tokenizer.h"
 #include "poot/serve/tokenizer.h"
 
@@ -63,6 +64,12 @@ static std::vector<int32_t> encode(const Tokenizer &tokenizer,
   return ids ? *ids : std::vector<int32_t>();
 }
 
+/// What is left of a text after it went through the tokenizer.
+static std::string normalForm(std::string_view preTokenizer,
+                              const std::string &text) {
+  return preTokenizer == "qwen2" ? normalizeNfc(text) : text;
+}
+
 class EachPreTokenizer : public testing::TestWithParam<const char *> {};
 INSTANTIATE_TEST_SUITE_P(All, EachPreTokenizer,
                          testing::Values("gpt-2", "smollm", "llama-bpe",
@@ -93,7 +100,7 @@ TEST_P(EachPreTokenizer, EncodesLikeTheReferenceAndBack) {
     size_t dropped = 1;
     std::vector<int32_t> ids = encode(tokenizer, text, {}, &dropped);
     EXPECT_EQ(ids, expected[i].get<std::vector<int32_t>>()) << text;
-    EXPECT_EQ(tokenizer.decode(ids), text);
+    EXPECT_EQ(tokenizer.decode(ids), normalForm(GetParam(), text));
     EXPECT_EQ(dropped, 0u);
   }
 }
@@ -133,7 +140,8 @@ TEST_P(EachPreTokenizer, RandomBytesComeBack) {
     std::string text;
     for (unsigned i = random() % 30; i > 0; --i)
       text += parts[random() % std::size(parts)];
-    EXPECT_EQ(tokenizer.decode(encode(tokenizer, text)), text);
+    EXPECT_EQ(tokenizer.decode(encode(tokenizer, text)),
+              normalForm(GetParam(), text));
   }
 }
 
