@@ -6,7 +6,7 @@ jargon-text ships it. Trains a byte-level BPE of 1024 tokens and a decoder of
 width 256 with grouped-query attention on it, half of the entries told as
 ChatML question and answer, then quantizes the weights so that the file mixes
 Q4_K, Q6_K, Q8_0, F16 and F32. Seeds are fixed; the same machine and package
-versions give the same file. 25 minutes on one core with bfloat16 units.
+versions give the same file. About 20 minutes on one core with bfloat16 units.
 
 Needs numpy, torch, tokenizers and gguf:
   apt-get install jargon-text
