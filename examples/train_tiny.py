@@ -84,7 +84,8 @@ def paragraphs(lines):
 # What an entry's text begins with before its first sentence: a sense number,
 # origin or variants in brackets, a part of speech. Left in, every answer of the
 # model would begin with these.
-OPENING = (r'^(\d+\.\s*|\[[^]]*\][.:;,]?\s*|\((?:also|alt|var)[^)]*\)[.:;,]?\s*|'
+OPENING = (r'^(\d+\.\s*|\[[^]]*\][.:;,]?\s*|'
+           r'\((?:also|alt|var)[^)]*\)[.:;,]?\s*|'
            r'(?:n|v|vt|vi|adj|adv|excl|interj|prov|obs|pl|var|quant|pref|suff|'
            r'prep)\.(?:,|\s)\s*)+')
 

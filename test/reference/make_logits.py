@@ -13,8 +13,8 @@ on them in float32. Writes one NAME.npz for each text:
   sample_logits  f32   (n, 64)  drawn with a fixed seed
 
 Row i holds the logits after tokens[0..i] (teacher-forced). With --greedy N it
-writes NAME-greedy.json instead: the prompt's ids, N greedily chosen ids (also past an
-end token), their text, and by how much the best logit led at each step.
+writes NAME-greedy.json instead: the prompt's ids, N greedily chosen ids (also
+past an end token), their text, and by how much the best logit led at each step.
 
 Needs numpy, torch, transformers, tokenizers and gguf; compare_logits.py, which
 checks poot's result against the files, needs numpy alone.
