@@ -2,6 +2,7 @@
 
 #include "Poot/Eval/Eval.h"
 #include "Ops.h"
+#include "Poot/Dialect/Graph/Passes.h"
 
 #include "llvm/ADT/TypeSwitch.h"
 
@@ -281,10 +282,9 @@ Results eval::evalFunction(func::FuncOp function, ArrayRef<Tensor> slots,
                            Environment &environment,
                            const EvalOptions &options) {
   auto module = function->getParentOfType<ModuleOp>();
-  if (auto load = module->getAttrOfType<FlatSymbolRefAttr>(kLoadAttr);
-      load && !environment.loaded) {
-    auto loadFunction = module.lookupSymbol<func::FuncOp>(load);
-    if (failed(Run(loadFunction, environment, options).run({})))
+  func::FuncOp load = getLoadFunction(module);
+  if (load && !environment.loaded) {
+    if (failed(Run(load, environment, options).run({})))
       return failure();
     environment.loaded = true;
   }

@@ -5,9 +5,9 @@
 // RUN: not poot-eval %t.none 2>&1 | FileCheck %s --check-prefix=NOFILE
 // NOFILE: poot-eval: error: cannot open input file '{{.*}}.none'
 // RUN: not poot-eval %s 2>&1 | FileCheck %s --check-prefix=WHICH
-// WHICH: poot-eval: error: name one of the entries with --function: 'f', 'g'
+// WHICH: poot-eval: error: name one of the entries with --function: 'f', 'g', 'packed'
 // RUN: not poot-eval %s --function=h 2>&1 | FileCheck %s --check-prefix=FUNCTION
-// FUNCTION: poot-eval: error: there is no function 'h'; entries are: 'f', 'g'
+// FUNCTION: poot-eval: error: there is no function 'h'; entries are: 'f', 'g', 'packed'
 // RUN: not poot-eval %s --function=f 2>&1 | FileCheck %s --check-prefix=MISSING
 // MISSING: poot-eval: error: slot 'x' of 'f' needs a value; give --input=x=
 // RUN: not poot-eval %s --function=f --input=z=splat:1 2>&1 | FileCheck %s --check-prefix=SLOT
@@ -73,7 +73,7 @@ func.func @g(%x: tensor<3xf32> {graph.name = "x"}) -> (tensor<3xf32> {graph.name
   return %y : tensor<3xf32>
 }
 
-func.func private @packed() -> tensor<2x32xf32> {
+func.func @packed() -> (tensor<2x32xf32> {graph.name = "y"}) {
   %q = graph.get @q : !graph.packed<q4_0, gguf, 2x32>
   %y = graph.packed_dequant %q : !graph.packed<q4_0, gguf, 2x32> -> tensor<2x32xf32>
   return %y : tensor<2x32xf32>

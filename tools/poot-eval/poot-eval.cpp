@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "Poot/Dialect/Graph/Passes.h"
 #include "Values.h"
 
 #include "poot/weights/checkpoint.h"
@@ -245,7 +246,7 @@ private:
 
   MLIRContext context;
   std::optional<weights::Checkpoint> checkpoint;
-  /// Null for files that don't parse, which are reported once.
+  /// Null for files that aren't valid, which are reported once.
   std::map<std::string, OwningOpRef<ModuleOp>> modules;
   llvm::SourceMgr *sources = nullptr;
   std::map<std::string, std::unique_ptr<llvm::SourceMgr>> sourceManagers;
@@ -290,6 +291,8 @@ FailureOr<ModuleOp> Evaluator::parse(const std::string &path) {
     manager->AddNewSourceBuffer(std::move(buffer), {});
     SourceMgrDiagnosticHandler handler(*manager, &context);
     it->second = parseSourceFile<ModuleOp>(*manager, &context);
+    if (it->second && failed(graph::verifyModule(*it->second)))
+      it->second = nullptr;
   }
   sources = manager.get();
   if (!it->second)

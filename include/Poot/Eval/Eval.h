@@ -6,7 +6,7 @@
 // near to correctly rounded as the accumulation type lets them be. Equal inputs
 // give equal bytes, whatever the number of threads.
 //
-// The ops must have passed the verifier. What a device leaves open or can't
+// The module must have passed its verifiers and `graph-verify`. What a device leaves open or can't
 // report (an index out of range, a division by zero) is an error here, given
 // at the op's location.
 //
