@@ -7,6 +7,7 @@
 #include "llvm/ADT/TypeSwitch.h"
 #include "llvm/Support/xxhash.h"
 #include <cmath>
+#include <deque>
 
 using namespace mlir;
 using namespace poot::graph;
@@ -114,20 +115,24 @@ static Tolerance tolerance(const KernelRequest &request, Type element) {
   return result;
 }
 
-/// The tensor that a kernel sees at `bytes` by `layout`, row-major.
+/// A literal operand, row-major.
+static FailureOr<eval::Tensor> readLiteral(const OperandLayout &layout) {
+  auto scalar = RankedTensorType::get({}, layout.element);
+  auto value = DenseElementsAttr::get(scalar, Attribute(layout.literal));
+  // A DenseElementsAttr packs i1 in bits, a tensor holds a byte for each.
+  uint8_t boolean = layout.element.isInteger(1) &&
+                    cast<IntegerAttr>(layout.literal).getValue().isOne();
+  const void *bytes = layout.element.isInteger(1)
+                          ? static_cast<const void *>(&boolean)
+                          : value.getRawData().data();
+  return eval::rowMajor(
+      eval::Tensor::splat(layout.element, layout.shape, bytes));
+}
+
+/// The tensor that a kernel sees at `bytes` by `layout`, row-major. It may
+/// borrow `bytes`.
 static FailureOr<eval::Tensor> readOperand(const OperandLayout &layout,
                                            const std::vector<uint8_t> &bytes) {
-  if (layout.literal) {
-    auto type = RankedTensorType::get({}, layout.element);
-    auto value = DenseElementsAttr::get(type, Attribute(layout.literal));
-    uint8_t boolean = layout.element.isInteger(1) &&
-                      cast<IntegerAttr>(layout.literal).getValue().isOne();
-    return eval::rowMajor(eval::Tensor::splat(
-        layout.element, layout.shape,
-        layout.element.isInteger(1)
-            ? static_cast<const void *>(&boolean)
-            : static_cast<const void *>(value.getRawData().data())));
-  }
   if (auto packed = dyn_cast<PackedType>(layout.element)) {
     auto type = PackedType::get(packed.getContext(), packed.getEncoding(),
                                 packed.getLayout(), layout.shape);
@@ -202,7 +207,8 @@ DictionaryAttr makeTestVector(Location loc, const KernelRequest &request,
   // Seeds follow from the request, so that equal inputs give equal bundles.
   uint64_t seed = llvm::xxh3_64bits(StringRef(request.key()));
   SmallVector<Attribute> inputs;
-  std::vector<std::vector<uint8_t>> buffers;
+  // A deque: tensors borrow the buffers while more are added.
+  std::deque<std::vector<uint8_t>> buffers;
   auto addArgument = [&](const OperandLayout &layout, fb::TestInputT &input) {
     input.argument = inputs.size();
     input.bytes = layout.spanBytes();
@@ -230,8 +236,9 @@ DictionaryAttr makeTestVector(Location loc, const KernelRequest &request,
       chooseFill(request, i, input);
       addArgument(layout, input);
     }
-    FailureOr<eval::Tensor> operand = readOperand(
-        layout, layout.literal ? std::vector<uint8_t>() : buffers.back());
+    FailureOr<eval::Tensor> operand = layout.literal
+                                          ? readLiteral(layout)
+                                          : readOperand(layout, buffers.back());
     if (failed(operand))
       return {};
     operands.push_back(*operand);
