@@ -66,7 +66,7 @@ Error VulkanDevice::open(std::unique_ptr<Instance> instance, size_t index,
       vk.CreateDevice(physical.handle, &info, nullptr, &device->device_);
   if (status != VK_SUCCESS) {
     device->device_ = VK_NULL_HANDLE;
-    return device->failed(status, "opening the device");
+    return vulkanError(status, device->describe(), "opening the device");
   }
   device->vk_.load(vk, device->device_);
   device->vk_.GetDeviceQueue(device->device_, physical.queueFamily, 0,
@@ -102,8 +102,10 @@ VulkanDevice::~VulkanDevice() {
 }
 
 Error VulkanDevice::failed(VkResult result, const std::string &doing) {
-  if (result == VK_ERROR_DEVICE_LOST)
-    lost_ = true;
+  // What still runs may use memory that is freed from here on. A lost device
+  // answers at once.
+  if (result == VK_ERROR_DEVICE_LOST && !lost_.exchange(true))
+    vk_.DeviceWaitIdle(device_);
   return vulkanError(result, describe(), doing).with("device", info_.id);
 }
 
