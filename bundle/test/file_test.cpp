@@ -178,6 +178,10 @@ TEST_F(BundleFileTest, WriterRefusesAndLeavesNothing) {
   sample = sample::make();
   status = writeBundle(path("none/m.poot"), sample.index, sample.sections);
   EXPECT_EQ(status.code(), StatusCode::NotFound);
+  if (std::filesystem::exists("/dev/full")) {
+    status = writeBundle("/dev/full", sample.index, sample.sections);
+    EXPECT_CONTAINS(status.message(), "no space left on device");
+  }
 }
 
 /// A file of 6 GiB, of which only a few pages exist.
