@@ -26,59 +26,33 @@ using namespace poot::graph;
 // Constant
 //===----------------------------------------------------------------------===//
 
-namespace {
-
-/// ELEMENTS one by one, for attributes without raw data (dense resources have
-/// none that is portable) and for i1, which an attribute may pack into bits.
-template <class T> LogicalResult copyElements(ElementsAttr elements, T *out) {
-  if constexpr (isBool<T>) {
-    auto values = elements.tryGetValues<bool>();
-    if (!values)
-      return failure();
-    llvm::copy(*values, out);
-  } else if constexpr (isFloat<T>) {
-    auto values = elements.tryGetValues<APFloat>();
-    if (!values)
-      return failure();
-    for (APFloat value : *values) {
-      uint64_t bits = value.bitcastToAPInt().getZExtValue();
-      std::memcpy(out++, &bits, sizeof(T));
-    }
-  } else {
-    auto values = elements.tryGetValues<APInt>();
-    if (!values)
-      return failure();
-    for (const APInt &value : *values)
-      *out++ = static_cast<T>(value.getSExtValue());
-  }
-  return success();
-}
-
-} // namespace
-
-/// A splat attribute becomes one element with strides of zero.
+/// A splat literal becomes one element with strides of zero.
 Result eval::evaluate(ConstantOp op, Operands, const EvalOptions &) {
-  ElementsAttr elements = op.getValue();
-  auto type = cast<RankedTensorType>(op.getResult().getType());
-  return dispatch(type.getElementType(), [&](auto zero) -> Result {
+  auto literal = cast<DenseElementsAttr>(op.getValue()); // G-constant-1
+  ShapedType type = literal.getType();
+  Type elementType = type.getElementType();
+  int64_t count = literal.isSplat() ? 1 : literal.getNumElements();
+  Result elements = allocateResult(op, elementType, {count});
+  if (failed(elements))
+    return failure();
+  dispatch(elementType, [&](auto zero) {
     using T = decltype(zero);
-    ElementsAttr source = elements;
-    if (auto dense = dyn_cast<DenseElementsAttr>(elements);
-        dense && dense.isSplat())
-      source =
-          dense.resizeSplat(RankedTensorType::get({}, type.getElementType()));
-    Result result = allocateResult(op, type.getElementType(),
-                                   source.getShapedType().getShape());
-    if (failed(result))
-      return failure();
-    if (failed(copyElements(source, result->mutableData<T>())))
-      return op.emitOpError() << "has a value of a kind that can't be read "
-                                 "(dense elements can)";
-    if (source != elements)
-      return Tensor::splat(type.getElementType(), type.getShape(),
-                           result->getData());
-    return result;
+    T *out = elements->mutableData<T>();
+    if constexpr (isFloat<T>) {
+      for (APFloat value :
+           llvm::make_range(literal.value_begin<APFloat>(),
+                            literal.value_begin<APFloat>() + count)) {
+        uint64_t bits = value.bitcastToAPInt().getZExtValue();
+        std::memcpy(out++, &bits, sizeof(T));
+      }
+    } else {
+      std::copy_n(literal.value_begin<T>(), count, out);
+    }
   });
+  if (!literal.isSplat())
+    return elements->reshape(type.getShape());
+  return elements->view(type.getShape(),
+                        SmallVector<int64_t>(type.getRank(), 0));
 }
 
 //===----------------------------------------------------------------------===//
