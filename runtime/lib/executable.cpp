@@ -272,8 +272,9 @@ Error Executable::runLoadProgram() {
       if (role == fb::BufferRole::Const)
         needed[index] = true;
     });
-    for (const fb::Command *command : *entry->program->commands())
-      if (const fb::Dispatch *dispatch = command->body_as_Dispatch())
+    for (uint32_t i = 0; i != length(entry->program->commands()); ++i)
+      if (const fb::Dispatch *dispatch =
+              entry->program->commands()->Get(i)->body_as_Dispatch())
         neededKernel[dispatch->kernel()] = true;
   }
   recording.reset();

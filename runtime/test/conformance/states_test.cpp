@@ -219,6 +219,7 @@ static TestBundle weighted(int64_t n) {
   entry.dispatch(bundle.add(), n,
                  {in(sum), in(entry.constant(bundle, b)), out(y)}, {words},
                  {first});
+  bundle.addEntry("nothing").slot("x", 1);
   return bundle;
 }
 
@@ -247,6 +248,8 @@ TEST_P(StatesTest, LoadProgramComputesFromWeights) {
     poot_step step = submit(*session, "run", {rt::slot("x", iota(n))});
     EXPECT_EQ(read(*session, step, "y", n), expected);
   }
+  poot_step nothing = submit(*session, "nothing", {rt::slot("x", Ints(1))});
+  EXPECT_FALSE(session->wait(nothing));
 }
 
 TEST_P(StatesTest, LargeWeightsGoThroughTheStagingBuffer) {
