@@ -325,7 +325,8 @@ std::string bundle::infoText(const BundleFile &file) {
   out += weights::concat("  format    version ", index.version(), ", ",
                          formatBytes(file.fileSize()), ", index ",
                          formatBytes(file.header().indexSize), "\n");
-  out += "  producer  " + printable(index.producer()) + '\n';
+  if (!view(index.producer()).empty())
+    out += "  producer  " + printable(index.producer()) + '\n';
 
   uint64_t embedded = 0, open = 0;
   for (uint32_t i = 0; i != length(index.consts()); ++i)

@@ -257,7 +257,8 @@ TEST_F(PootRun, PrintsOutputsAndProfile) {
 TEST_F(PootRun, MistakesAreNamed) {
   const std::string forward = kForward;
   writeArray("flat.npy", {6}, {1, 2, 3, 4, 5, 6});
-  expectRun("m.poot --entry backward --weights w.safetensors", 1,
+  expectRun("m.poot --entry backward --weights w.safetensors --state-extent 1",
+            1,
             "m.poot: has no entry backward for target vulkan:base; entries: "
             "forward");
   expectRun(forward, 1,
@@ -324,6 +325,15 @@ TEST_F(PootRun, VerifyReadsEverySection) {
   file.put('\x55');
   file.close();
   expectRun("m.poot --verify", 1, "sections[0]: its hash is");
+}
+
+/// The deployment half stays free of the compiler.
+TEST_F(PootRun, LinksNoCompiler) {
+  const Outcome outcome = run("--version >/dev/null; ldd '" POOT_RUN "'");
+  ASSERT_EQ(outcome.status, 0) << outcome.text;
+  EXPECT_NE(outcome.text.find("libpoot-runtime"), std::string::npos);
+  for (const char *library : {"LLVM", "MLIR", "clang"})
+    EXPECT_EQ(outcome.text.find(library), std::string::npos) << outcome.text;
 }
 
 TEST_F(PootRun, ListDevices) {
