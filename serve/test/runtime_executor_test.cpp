@@ -1,8 +1,7 @@
-// The runtime's executor on a real device, with a bundle of a handful of copies
-// in place of a model: next_token is the token that was put in, and the logits
-// are a tensor of the weights.
+// The runtime's executor on a real device, with a bundle of copies in place of
+// a model.
 
-#include "poot/bundle/writer.h"
+#include "copy_bundle.h"
 #include "poot/serve/runtime_executor.h"
 
 #include <gtest/gtest.h>
@@ -12,118 +11,15 @@
 
 using namespace poot;
 using namespace poot::serve;
+using namespace poot::serve::test;
 using weights::Status;
 
 static constexpr int64_t vocabulary = 11;
-static constexpr uint32_t capacity = 8;
-
-static std::unique_ptr<bundle::fb::TensorTypeT>
-tensorType(const char *element, std::vector<int64_t> shape) {
-  auto type = std::make_unique<bundle::fb::TensorTypeT>();
-  type->element = element;
-  type->shape = std::move(shape);
-  return type;
-}
-
-namespace {
-struct EntryShape {
-  const char *name;
-  bundle::fb::Phase phase;
-  uint32_t tokens;
-  const char *suffix;
-  const char *extraSlot = nullptr;
-  bundle::fb::CacheLayout cache = bundle::fb::CacheLayout::Contiguous;
-  uint32_t capacity = ::capacity;
-};
-} // namespace
-
-static std::unique_ptr<bundle::fb::ProgramT> makeProgram(EntryShape shape) {
-  using namespace bundle::fb;
-  auto program = std::make_unique<ProgramT>();
-  program->entry = shape.name;
-  program->key = std::make_unique<EntryKeyT>();
-  program->key->phase = shape.phase;
-  program->key->rows = 1;
-  program->key->tokens = shape.tokens;
-  program->key->capacity = shape.capacity;
-  program->key->cache = shape.cache;
-  program->key->logits = Logits::Last;
-  program->key->suffix = shape.suffix;
-  auto addSlot = [&](const char *name, std::vector<int64_t> extents) {
-    auto slot = std::make_unique<SlotT>();
-    slot->name = name;
-    slot->size = 4;
-    for (int64_t extent : extents)
-      slot->size *= static_cast<uint64_t>(extent);
-    slot->type = tensorType("i32", std::move(extents));
-    program->slots.push_back(std::move(slot));
-  };
-  int64_t tokens = shape.tokens;
-  // Not in the order in which the driver names them.
-  addSlot("last", {1});
-  addSlot("token", {1, tokens});
-  addSlot("write_map", {1, tokens});
-  addSlot("pos", {1, tokens});
-  if (shape.extraSlot)
-    addSlot(shape.extraSlot, {1});
-
-  bool isGreedy = !strcmp(shape.suffix, "greedy");
-  auto output = std::make_unique<OutputT>();
-  output->name = isGreedy ? "next_token" : "logits";
-  output->size = isGreedy ? 4 : 4 * vocabulary;
-  output->type =
-      isGreedy ? tensorType("i32", {1}) : tensorType("f32", {1, vocabulary});
-  uint64_t size = output->size;
-  program->outputs.push_back(std::move(output));
-
-  auto addBuffer = [&](BufferRole role, uint32_t index, uint64_t bytes) {
-    auto buffer = std::make_unique<BufferT>();
-    buffer->role = role;
-    buffer->index = index;
-    buffer->size = bytes;
-    program->buffers.push_back(std::move(buffer));
-  };
-  if (isGreedy)
-    addBuffer(BufferRole::Slot, 1, 4 * shape.tokens);
-  else
-    addBuffer(BufferRole::Const, 0, size);
-  addBuffer(BufferRole::Output, 0, size);
-  CopyT copy;
-  copy.source = 0;
-  copy.source_offset = isGreedy ? 4 * (shape.tokens - 1) : 0;
-  copy.destination = 1;
-  copy.size = size;
-  auto command = std::make_unique<CommandT>();
-  command->body.Set(std::move(copy));
-  program->commands.push_back(std::move(command));
-  return program;
-}
-
-static const EntryShape decodeGreedy = {"decode_greedy",
-                                        bundle::fb::Phase::Decode, 1, "greedy"};
-static const EntryShape decodeLogits = {"decode_logits",
-                                        bundle::fb::Phase::Decode, 1, "logits"};
-static const EntryShape prefill = {"prefill", bundle::fb::Phase::Prefill, 4,
-                                   "greedy"};
 
 /// Writes a bundle and returns its path.
 static std::string makeBundle(const std::vector<EntryShape> &entries) {
-  using namespace bundle::fb;
-  BundleT index;
-  index.producer = "runtime_executor_test";
-  auto weight = std::make_unique<ConstT>();
-  weight->name = "bias";
-  weight->type = tensorType("f32", {1, vocabulary});
-  weight->size = 4 * vocabulary;
-  index.consts.push_back(std::move(weight));
-  auto target = std::make_unique<TargetT>();
-  target->name = "vulkan:base";
-  for (const EntryShape &shape : entries)
-    target->programs.push_back(makeProgram(shape));
-  index.targets.push_back(std::move(target));
   std::string path = testing::TempDir() + "runtime_executor_test.poot";
-  Status status = bundle::writeBundle(path, index, {});
-  EXPECT_TRUE(status.ok()) << status.message();
+  writeCopyBundle(path, entries, {"bias", {1, vocabulary}, vocabulary});
   return path;
 }
 
@@ -176,7 +72,7 @@ TEST(RuntimeExecutor, RunsTheTokenLoop) {
   auto executor = RuntimeExecutor::open(options);
   ASSERT_TRUE(executor) << executor.status().message();
   EXPECT_EQ((*executor)->entries().size(), 3u);
-  EXPECT_EQ((*executor)->capacity(), static_cast<int32_t>(capacity));
+  EXPECT_EQ((*executor)->capacity(), 8);
   EXPECT_EQ((*executor)->vocabularySize(), vocabulary);
   EXPECT_HAS((*executor)->description(), "vulkan:base");
 

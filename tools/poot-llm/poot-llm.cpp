@@ -179,7 +179,9 @@ static int run(const Options &options) {
     fwrite(piece.data(), 1, piece.size(), stdout);
     fflush(stdout);
   };
+  bool hasText = false;
   generation.onToken = [&](int32_t token) {
+    hasText = true;
     put(text.append(tokenizer->bytes(token)));
   };
   std::vector<float> logits;
@@ -193,7 +195,7 @@ static int run(const Options &options) {
   Expected<Generation> result =
       generate(*driver, *sequence, *prompt, generation);
   put(text.finish());
-  if (options.count > 0)
+  if (hasText)
     put("\n");
   if (!result)
     return fail(result.status().message());
