@@ -86,16 +86,3 @@ endfunction()
 
 # Every TableGen target adds itself to this one.
 add_custom_target(poot-headers)
-
-# poot_add_doc(PAGE.md FILE.td GENERATOR-FLAGS...)
-# A page of docs/generated/ made from FILE.td; the target `docs` writes them all.
-add_custom_target(docs)
-function(poot_add_doc page source)
-  set(output ${PROJECT_SOURCE_DIR}/docs/generated/${page})
-  add_custom_target(docs-${page}
-    COMMAND ${CMAKE_COMMAND} -E make_directory ${PROJECT_SOURCE_DIR}/docs/generated
-    COMMAND ${MLIR_TABLEGEN_EXE} ${ARGN} -I ${PROJECT_SOURCE_DIR}/include
-            -I ${MLIR_INCLUDE_DIRS} ${CMAKE_CURRENT_SOURCE_DIR}/${source} -o ${output}
-    VERBATIM)
-  add_dependencies(docs docs-${page})
-endfunction()
