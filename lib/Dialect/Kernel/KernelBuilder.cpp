@@ -150,14 +150,26 @@ KValue KernelBuilder::buildBinary(KValue lhs, KValue rhs, bool isCommutative) {
                       : build<IntOp>(lhs.getValue(), rhs.getValue());
 }
 
+template <typename IntOp, typename FloatOp>
+KValue KernelBuilder::buildContractable(KValue lhs, KValue rhs,
+                                        bool isCommutative) {
+  if (!isFloat(lhs))
+    return buildBinary<IntOp, FloatOp>(lhs, rhs, isCommutative);
+  if (isCommutative)
+    moveConstantRight(lhs, rhs);
+  return build<FloatOp>(lhs.getValue(), rhs.getValue(),
+                        contracts ? arith::FastMathFlags::contract
+                                  : arith::FastMathFlags::none);
+}
+
 KValue KernelBuilder::add(KValue lhs, KValue rhs) {
-  return buildBinary<arith::AddIOp, arith::AddFOp>(lhs, rhs, true);
+  return buildContractable<arith::AddIOp, arith::AddFOp>(lhs, rhs, true);
 }
 KValue KernelBuilder::sub(KValue lhs, KValue rhs) {
-  return buildBinary<arith::SubIOp, arith::SubFOp>(lhs, rhs, false);
+  return buildContractable<arith::SubIOp, arith::SubFOp>(lhs, rhs, false);
 }
 KValue KernelBuilder::mul(KValue lhs, KValue rhs) {
-  return buildBinary<arith::MulIOp, arith::MulFOp>(lhs, rhs, true);
+  return buildContractable<arith::MulIOp, arith::MulFOp>(lhs, rhs, true);
 }
 KValue KernelBuilder::div(KValue lhs, KValue rhs) {
   return buildBinary<arith::DivSIOp, arith::DivFOp>(lhs, rhs, false);

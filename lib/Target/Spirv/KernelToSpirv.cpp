@@ -614,6 +614,25 @@ struct UnaryPattern : OpConversionPattern<OpTy> {
   }
 };
 
+/// Keeps a product and a sum apart where fastmath<contract> doesn't allow to
+/// join them. Drivers also take it as leave to drop compensations like
+/// (a + b) - a where the decoration is missing.
+template <typename OpTy, typename SpirvOp>
+struct ContractablePattern : OpConversionPattern<OpTy> {
+  ContractablePattern(const TypeConverter &converter, MLIRContext *context)
+      : OpConversionPattern<OpTy>(converter, context, /*benefit=*/2) {}
+  LogicalResult
+  matchAndRewrite(OpTy op, typename OpTy::Adaptor adaptor,
+                  ConversionPatternRewriter &rewriter) const override {
+    auto result = rewriter.replaceOpWithNewOp<SpirvOp>(
+        op, this->getTypeConverter()->convertType(op.getType()),
+        adaptor.getLhs(), adaptor.getRhs());
+    if (!bitEnumContainsAll(op.getFastmath(), arith::FastMathFlags::contract))
+      result->setAttr("no_contraction", rewriter.getUnitAttr());
+    return success();
+  }
+};
+
 /// A constant of type bf16 is the constant of its bits.
 struct Bf16ConstantPattern : OpConversionPattern<arith::ConstantOp> {
   Bf16ConstantPattern(const TypeConverter &converter, MLIRContext *context)
@@ -843,6 +862,9 @@ static void populatePatterns(const SPIRVTypeConverter &converter,
                SubgroupShufflePattern, SubgroupBroadcastPattern,
                SubgroupVotePattern<SubgroupAnyOp, spirv::GroupNonUniformAnyOp>,
                SubgroupVotePattern<SubgroupAllOp, spirv::GroupNonUniformAllOp>,
+               ContractablePattern<arith::AddFOp, spirv::FAddOp>,
+               ContractablePattern<arith::SubFOp, spirv::FSubOp>,
+               ContractablePattern<arith::MulFOp, spirv::FMulOp>,
                Bf16ConstantPattern, SameTypeBitcastPattern>(
       converter, patterns.getContext());
   // Upstream converts log2 through log, whose error it multiplies.

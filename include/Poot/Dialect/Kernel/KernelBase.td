@@ -29,6 +29,9 @@ def Kernel_Dialect : Dialect {
     and no invocation reads it afterwards. That is what makes element-wise
     kernels work in place.
 
+    **Floating point.** Arithmetic is done as written. Only where both have
+    `fastmath<contract>` may a product and a sum be rounded once.
+
     **Convergence.** A barrier must be reached by all invocations of a workgroup
     or by none. A subgroup operation works on the invocations of the subgroup
     that execute it together; optimizations never move it across a branch, merge

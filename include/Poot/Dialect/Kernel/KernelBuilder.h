@@ -79,6 +79,9 @@ public:
   mlir::OpBuilder &getOpBuilder() { return body; }
   mlir::Location getLoc() const { return loc; }
   void setLoc(mlir::Location newLoc) { loc = newLoc; }
+  /// Whether a floating-point product and a sum may be computed together, with
+  /// one rounding. They may, unless this is turned off: a target decides.
+  void setContraction(bool allowed) { contracts = allowed; }
   FuncOp getFunc() { return func; }
 
   //===--------------------------------------------------------------------===//
@@ -274,6 +277,8 @@ private:
   template <typename OpTy, typename... Args> KValue build(Args &&...args);
   template <typename IntOp, typename FloatOp>
   KValue buildBinary(KValue lhs, KValue rhs, bool isCommutative);
+  template <typename IntOp, typename FloatOp>
+  KValue buildContractable(KValue lhs, KValue rhs, bool isCommutative);
   mlir::Block *newBlock(llvm::ArrayRef<KValue> argumentTypes = {});
   void branch(mlir::Block *target, llvm::ArrayRef<KValue> arguments = {});
 
@@ -281,6 +286,7 @@ private:
   FuncOp func;
   mlir::OpBuilder body;
   mlir::Operation *lastAlloc = nullptr;
+  bool contracts = true;
 };
 
 //===----------------------------------------------------------------------===//

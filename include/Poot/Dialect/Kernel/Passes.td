@@ -9,7 +9,7 @@ def KernelExpandMath : Pass<"kernel-expand-math", "::poot::kernel::FuncOp"> {
   let summary = "writes out the mathematics that GPU instruction sets lack";
   let description = [{
     After this pass a kernel computes with f32 transcendental operations that
-    every target has (exp, exp2, log, log2, sqrt, rsqrt, tanh, ...), with integer
+    every target has (exp, exp2, log, log2, sqrt, rsqrt, ...), with integer
     operations and with comparisons. What is expanded, and how far the result
     may be from the exact one in units in the last place (f32), measured against
     double precision with correctly rounded arithmetic:
@@ -17,18 +17,19 @@ def KernelExpandMath : Pass<"kernel-expand-math", "::poot::kernel::FuncOp"> {
     | operation | method | ulp |
     |---|---|---|
     | erf | polynomial below 1, else 1 - erfc | 2 |
-    | erfc | polynomials, exp(-x²) with a compensated square | 5 |
+    | erfc | polynomials, exp(-x²) with a compensated square | 4 |
     | expm1 | polynomial below ln 2 / 2, else exp with split ln 2 | 2 |
     | log1p | polynomial after reduction to [√½, √2), compensated | 2 |
-    | cbrt | bit estimate and three Newton steps | 2 |
+    | tanh | through expm1 | 3 |
+    | cbrt | bit estimate and three Newton steps | 1 |
     | sin, cos | exact reduction by π/2 for every argument, polynomials | 2 |
     | tan | sin / cos | 4 |
-    | atan, atan2 | polynomial on [0, 1] | 4 |
+    | atan, atan2 | polynomial on [0, 1] | 3 |
     | pow | exp2 and log2 in extended precision, special cases of C99 | 4 |
 
-    Exact ones: trunc, round, copysign, ceildivsi, ceildivui, floordivsi, ctpop,
-    ctlz and cttz (through i32 for narrower types), clampf, isnan, isinf,
-    isfinite.
+    Exact ones: trunc, round, copysign, ceildivsi, ceildivui, floordivsi, remsi,
+    ctpop, ctlz and cttz (through i32 for other widths), clampf, isfinite,
+    isnormal.
 
     Transcendental operations on f16 and bf16 are computed in f32, and so is
     every operation on bf16; conversions from and to bf16 become integer

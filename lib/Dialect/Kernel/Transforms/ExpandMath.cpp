@@ -45,7 +45,10 @@ constexpr double kLn2Low = kLn2 - kLn2High;
 /// Writes expressions before one operation.
 class Expander {
 public:
-  explicit Expander(Operation *op) : k(op) {}
+  explicit Expander(Operation *op) : k(op) {
+    // Rounding errors are computed by subtracting again what was added.
+    k.setContraction(false);
+  }
 
   KValue operand(Operation *op, unsigned index) {
     return {k, op->getOperand(index)};
@@ -132,9 +135,8 @@ KValue Expander::trunc(KValue x) {
 KValue Expander::round(KValue x) {
   KValue whole = trunc(x);
   KValue rest = k.abs(x - whole);
-  KValue step = k.select(rest >= 0.5, x.like(1.0), x.like(0.0));
   // Infinity minus infinity is NaN, which rounds nothing up.
-  return k.select(x < 0, whole - step, whole + step);
+  return k.select(rest >= 0.5, whole + copysign(x.like(1.0), x), whole);
 }
 
 KValue Expander::copysign(KValue magnitude, KValue sign) {
@@ -188,8 +190,9 @@ KValue Expander::expm1(KValue x) {
   // 2^n (q + 1) - 1, with half the power so that 2^128 doesn't overflow early.
   KValue half = powerOfTwo(toInt(n) - 1);
   KValue result = (half * q + (half - 0.5)) * 2.0;
-  // Keeps -0, and NaN whose integer part is undefined.
-  return k.select((n == 0.0) | (x != x), q, result);
+  // The integer part of NaN is undefined; a sum loses the sign of zero.
+  result = k.select((n == 0.0) | (x != x), q, result);
+  return k.select(x == 0.0, x, result);
 }
 
 /// log(1 + x): reduces 1 + x to 2^n (1 + f) and adds the rounding error of
@@ -236,9 +239,10 @@ KValue Expander::tanh(KValue x) {
 
 KValue Expander::erfBelowOne(KValue x) {
   // erf(√z) / √z for z up to 1, error 3.3e-11.
-  return x * horner(x * x, {1.128379167e+00, -3.761263843e-01, 1.128378197e-01,
-                            -2.686540004e-02, 5.220945429e-03, -8.482828776e-04,
-                            1.125694737e-04, -9.641514429e-06});
+  return x + x * horner(x * x,
+                        {1.128379167e+00 - 1, -3.761263843e-01, 1.128378197e-01,
+                         -2.686540004e-02, 5.220945429e-03, -8.482828776e-04,
+                         1.125694737e-04, -9.641514429e-06});
 }
 
 /// erfc(a) for a from 0.5; zero from 10.2 on.
@@ -275,8 +279,9 @@ KValue Expander::erfc(KValue x) {
 
 KValue Expander::cbrt(KValue x) {
   KValue a = k.abs(x);
-  KValue isSubnormal = a < 0x1p-126;
-  KValue scaled = k.select(isSubnormal, a * 0x1p24, a);
+  // Small numbers would leave a residual below the smallest normal one.
+  KValue isSmall = a < 0x1p-80;
+  KValue scaled = k.select(isSmall, a * 0x1p48, a);
   // A third of the exponent is right within 6 %.
   KValue t = number(k.udiv(bits(scaled), bits(scaled).like(int64_t(3))) +
                     int64_t(709958130));
@@ -291,7 +296,7 @@ KValue Expander::cbrt(KValue x) {
   KValue residual =
       (scaled - square * upper) - (t - upper) * (square + t * (upper + t));
   t = t + residual / (t * t * 3.0);
-  t = k.select(isSubnormal, t * 0x1p-8, t);
+  t = k.select(isSmall, t * 0x1p-16, t);
   KValue isSpecial = (a == 0.0) | ~(a < kInfinity);
   return k.select(isSpecial, x, copysign(t, x));
 }
@@ -466,7 +471,7 @@ std::pair<KValue, KValue> Expander::sincos(KValue x) {
   cosResult = k.select(((quadrant + 1) & 2) != 0, -cosResult, cosResult);
   // Infinities and NaN.
   KValue isSpecial = ~(a < kInfinity);
-  KValue undefined = x - x;
+  KValue undefined = x.like(kNaN);
   return {k.select(isSpecial, undefined, sinResult),
           k.select(isSpecial, undefined, cosResult)};
 }
@@ -654,6 +659,15 @@ LogicalResult ExpandMath::expand(Operation *op) {
     KValue result =
         e.f32ToBf16(e.k.cast(wide, e.withElement(wide, e.k.f32Type())));
     truncate.replaceAllUsesWith(result.getValue());
+    op->erase();
+    return success();
+  }
+  // SPIR-V's remainders are undefined on negative numbers; upstream's emulation
+  // through absolute values gets the smallest number wrong.
+  if (auto remainder = dyn_cast<arith::RemSIOp>(op)) {
+    Expander e(op);
+    KValue a = e.operand(op, 0), b = e.operand(op, 1);
+    remainder.replaceAllUsesWith((a - a / b * b).getValue());
     op->erase();
     return success();
   }
