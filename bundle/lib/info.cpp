@@ -22,16 +22,8 @@ template <class V> uint32_t length(const V *vector) {
   return vector ? vector->size() : 0;
 }
 
-/// TEXT from the file on one line of a terminal.
-std::string printable(std::string_view text) {
-  const bool plain = text.size() <= 80 &&
-                     std::all_of(text.begin(), text.end(),
-                                 [](char c) { return c >= 0x20 && c < 0x7f; });
-  return plain ? std::string(text) : weights::quoted(text);
-}
-
 std::string printable(const flatbuffers::String *text) {
-  return printable(view(text));
+  return bundle::printable(view(text));
 }
 
 /// "8x8x1" of a vector of extents.
@@ -48,7 +40,13 @@ class Table {
 public:
   explicit Table(std::vector<std::string> titles) { add(std::move(titles)); }
 
-  void add(std::vector<std::string> row) { rows.push_back(std::move(row)); }
+  /// Long cells are cut: every row is as wide as the widest.
+  void add(std::vector<std::string> row) {
+    for (std::string &cell : row)
+      if (cell.size() > 400)
+        cell = cell.substr(0, 397) + "...";
+    rows.push_back(std::move(row));
+  }
   bool empty() const { return rows.size() == 1; }
 
   std::string print(const char *indent) const {
@@ -291,6 +289,13 @@ Json targetJson(const fb::Target &target) {
 }
 
 } // namespace
+
+std::string bundle::printable(std::string_view text) {
+  const bool plain = text.size() <= 80 &&
+                     std::all_of(text.begin(), text.end(),
+                                 [](char c) { return c >= 0x20 && c < 0x7f; });
+  return plain ? std::string(text) : weights::quoted(text);
+}
 
 std::string bundle::toString(const fb::TensorType &type) {
   std::string text = printable(type.element());

@@ -460,6 +460,24 @@ TEST_F(BundleFileTest, InfoJson) {
   EXPECT_EQ(target["kernels"][0]["code"][0]["architecture"], "sm_90a");
 }
 
+/// Names of a hostile bundle reach no terminal as they are, and don't make
+/// every row of a table as wide as they are.
+TEST_F(BundleFileTest, InfoTextIsPrintable) {
+  sample::Sample sample = sample::make();
+  fb::KernelT &kernel = *sample.index.targets[0]->kernels[0];
+  kernel.name = "\x1b[31mred\n";
+  kernel.required_features.assign(1000, "storage16");
+  Expected<std::vector<uint8_t>> bytes =
+      encodeBundle(sample.index, sample.sections);
+  ASSERT_TRUE(bytes) << bytes.status().message();
+  Expected<BundleFile> file = BundleFile::openMemory(span(*bytes), "m.poot");
+  ASSERT_TRUE(file);
+  const std::string text = infoText(*file);
+  EXPECT_EQ(text.find('\x1b'), std::string::npos);
+  EXPECT_CONTAINS(text, "'\\x1b[31mred\\x0a'");
+  EXPECT_LT(text.size(), 5000u);
+}
+
 TEST(FormatBytes, Units) {
   EXPECT_EQ(formatBytes(0), "0 B");
   EXPECT_EQ(formatBytes(1023), "1023 B");
