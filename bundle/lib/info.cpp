@@ -22,7 +22,8 @@ template <class V> uint32_t length(const V *vector) {
   return vector ? vector->size() : 0;
 }
 
-std::string printable(const flatbuffers::String *text) {
+/// A text of the file, fit for a terminal.
+std::string shown(const flatbuffers::String *text) {
   return bundle::printable(view(text));
 }
 
@@ -83,7 +84,7 @@ std::string number(uint64_t value) { return std::to_string(value); }
 template <class V> std::string joined(const V *strings) {
   std::string text;
   for (uint32_t i = 0; i != length(strings); ++i)
-    text += (text.empty() ? "" : ", ") + printable(strings->Get(i));
+    text += (text.empty() ? "" : ", ") + shown(strings->Get(i));
   return text;
 }
 
@@ -115,7 +116,7 @@ std::string codeFormats(const fb::Kernel &kernel) {
     text += text.empty() ? "" : ", ";
     text += fb::EnumNameCodeFormat(code.format());
     if (!view(code.architecture()).empty())
-      text += ' ' + printable(code.architecture());
+      text += ' ' + shown(code.architecture());
   }
   return text;
 }
@@ -124,7 +125,7 @@ template <class V> std::string valueNames(const V *values) {
   std::string text;
   for (uint32_t i = 0; i != length(values); ++i) {
     text += text.empty() ? "" : ", ";
-    text += printable(values->Get(i)->name()) + " (" +
+    text += shown(values->Get(i)->name()) + " (" +
             toString(*values->Get(i)->type()) + ')';
   }
   return text;
@@ -132,19 +133,19 @@ template <class V> std::string valueNames(const V *values) {
 
 void addProgram(Table &table, const fb::Program &program, const char *name) {
   const fb::EntryKey *key = program.key();
-  table.add({name ? name : printable(program.entry()),
+  table.add({name ? name : shown(program.entry()),
              key ? fb::EnumNamePhase(key->phase()) : "-",
              key ? number(key->rows()) : "-", key ? number(key->tokens()) : "-",
              key ? key->capacity() ? number(key->capacity()) : "open" : "-",
              key ? fb::EnumNameCacheLayout(key->cache()) : "-",
              key ? fb::EnumNameLogits(key->logits()) : "-",
-             key && key->suffix() ? printable(key->suffix()) : "-",
+             key && key->suffix() ? shown(key->suffix()) : "-",
              number(length(program.commands())), number(dispatchCount(program)),
              formatBytes(program.arena_size())});
 }
 
 void printTarget(std::string &out, const fb::Target &target) {
-  out += "\ntarget " + printable(target.name()) + '\n';
+  out += "\ntarget " + shown(target.name()) + '\n';
   out += "  requires  " +
          (length(target.required_features())
               ? joined(target.required_features())
@@ -171,7 +172,7 @@ void printTarget(std::string &out, const fb::Target &target) {
     out += '\n' + programs.print("  ");
   for (uint32_t i = 0; i != length(target.programs()); ++i) {
     const fb::Program &program = *target.programs()->Get(i);
-    out += "\n  entry " + printable(program.entry()) + '\n';
+    out += "\n  entry " + shown(program.entry()) + '\n';
     if (length(program.slots()))
       out += "    slots    " + valueNames(program.slots()) + '\n';
     if (length(program.outputs()))
@@ -183,7 +184,7 @@ void printTarget(std::string &out, const fb::Target &target) {
   for (uint32_t i = 0; i != length(target.kernels()); ++i) {
     const fb::Kernel &kernel = *target.kernels()->Get(i);
     kernels.add(
-        {printable(kernel.name()), printable(kernel.variant()),
+        {shown(kernel.name()), shown(kernel.variant()),
          number(codeSize(kernel)), codeFormats(kernel),
          extents(kernel.workgroup_size()), number(length(kernel.arguments())),
          number(kernel.metadata_words()), number(length(kernel.tests())),
@@ -298,9 +299,9 @@ std::string bundle::printable(std::string_view text) {
 }
 
 std::string bundle::toString(const fb::TensorType &type) {
-  std::string text = printable(type.element());
+  std::string text = shown(type.element());
   if (!view(type.layout()).empty())
-    text += ' ' + printable(type.layout());
+    text += ' ' + shown(type.layout());
   std::string shape;
   for (uint32_t i = 0; i != length(type.shape()); ++i) {
     const int64_t extent = type.shape()->Get(i);
@@ -331,7 +332,7 @@ std::string bundle::infoText(const BundleFile &file) {
                          formatBytes(file.fileSize()), ", index ",
                          formatBytes(file.header().indexSize), "\n");
   if (!view(index.producer()).empty())
-    out += "  producer  " + printable(index.producer()) + '\n';
+    out += "  producer  " + shown(index.producer()) + '\n';
 
   uint64_t embedded = 0, open = 0;
   for (uint32_t i = 0; i != length(index.consts()); ++i)
@@ -352,8 +353,8 @@ std::string bundle::infoText(const BundleFile &file) {
   if (length(index.model())) {
     Table model({"model", "value"});
     for (uint32_t i = 0; i != length(index.model()); ++i)
-      model.add({printable(index.model()->Get(i)->key()),
-                 printable(index.model()->Get(i)->value())});
+      model.add({shown(index.model()->Get(i)->key()),
+                 shown(index.model()->Get(i)->value())});
     out += '\n' + model.print("  ");
   }
   Table sections({"section", "kind", "offset", "bytes"});
