@@ -235,11 +235,12 @@ void IndexVerifier::checkName(const char *field,
 }
 
 /// FlatBuffers aligns the elements of a vector, but its verifier looks at the
-/// length before them only.
+/// length before them only. It doesn't align an empty vector.
 template <class Int>
 bool IndexVerifier::checkAligned(const char *field,
                                  const flatbuffers::Vector<Int> *vector) {
-  if (!vector || reinterpret_cast<uintptr_t>(vector->Data()) % sizeof(Int) == 0)
+  if (!vector || vector->size() == 0 ||
+      reinterpret_cast<uintptr_t>(vector->Data()) % sizeof(Int) == 0)
     return true;
   Scope scope(*this, field);
   error("is not aligned to ", sizeof(Int), " bytes");
