@@ -30,14 +30,14 @@ class Part:
     test_libraries: tuple = ()
 
 
-def compiler_part(name, includes=(), folder=None, **keywords):
+def compiler_part(name, includes=(), folder=None, libraries=(), **keywords):
     """A part of the compiler half: include/Poot/X and lib/X."""
     folder = folder or name
     return Part(
         name,
         (f"include/Poot/{folder}", f"lib/{folder}"),
         includes,
-        ("llvm",),
+        ("llvm", *libraries),
         (f"unittests/{folder}",),
         **keywords,
     )
@@ -56,8 +56,8 @@ def tool(name, includes, libraries=(), **keywords):
 
 DEPLOYMENT = ("weights", "bundle", "runtime", "serve")
 COMPILER = (
-    "Graph", "Kernel", "Plan", "Trace", "Model", "Eval", "Target", "Planner",
-    "Bundle", "InitAll",
+    "Support", "Graph", "Kernel", "Plan", "Trace", "Model", "Eval", "Target",
+    "Planner", "Bundle", "InitAll",
 )  # fmt: skip
 
 # Lower parts first: a part includes only those before it.
@@ -75,11 +75,12 @@ PARTS = (
     tool("poot-llm", ("weights", "runtime", "serve"), ("cli11",),
          test_includes=("bundle",)),
     # The compiler half.
+    compiler_part("Support", ("weights",)),
     compiler_part("Graph", ("weights",), "Dialect/Graph"),
     compiler_part("Kernel", (), "Dialect/Kernel"),
     compiler_part("Plan", ("Graph", "Kernel"), "Dialect/Plan"),
     compiler_part("Trace", ("weights", "Graph")),
-    compiler_part("Model", ("weights", "Graph", "Trace"),
+    compiler_part("Model", ("weights", "Graph", "Trace"), None, ("json",),
                   test_includes=("Eval",)),
     compiler_part("Eval", ("weights", "Graph")),
     compiler_part("Target", ("bundle", "Kernel")),
@@ -94,9 +95,9 @@ PARTS = (
     # Registration, for the tools that know every dialect and pass.
     Part("InitAll", ("include/Poot/InitAll.h",),
          ("weights", "bundle") + COMPILER[:-1], ("llvm",)),
-    tool("poot-opt", ("InitAll",), ("llvm",)),
-    tool("poot-translate", ("InitAll",), ("llvm",)),
-    tool("poot-eval", ("weights", "Graph", "Eval"), ("llvm",)),
+    tool("poot-opt", ("Support", "InitAll"), ("llvm",)),
+    tool("poot-translate", ("Support", "InitAll"), ("llvm",)),
+    tool("poot-eval", ("weights", "Support", "Graph", "Eval"), ("llvm",)),
     tool("poot-compile", ("weights", "bundle") + COMPILER, ("llvm",)),
     # Measurements and end-to-end tests stand above everything.
     Part("bench", ("bench",), DEPLOYMENT + COMPILER, ("llvm", "benchmark")),
@@ -104,8 +105,9 @@ PARTS = (
     Part("build", ("cmake",)),
 )  # fmt: skip
 
-# How the public headers of a part are spelt: the longest prefix wins.
+# How the public headers of a part are spelt.
 PUBLIC = {
+    **{f"Poot/{part}/": part for part in COMPILER},
     "poot/weights/": "weights",
     "poot/bundle/": "bundle",
     "poot/runtime.h": "runtime",
@@ -113,7 +115,6 @@ PUBLIC = {
     "Poot/Dialect/Graph/": "Graph",
     "Poot/Dialect/Kernel/": "Kernel",
     "Poot/Dialect/Plan/": "Plan",
-    **{f"Poot/{part}/": part for part in COMPILER[3:-1]},
     "Poot/InitAll.h": "InitAll",
 }
 
@@ -204,8 +205,10 @@ def files_of(root):
 
 
 def included_part(spelling):
-    prefixes = [prefix for prefix in PUBLIC if spelling.startswith(prefix)]
-    return PUBLIC[max(prefixes, key=len)] if prefixes else None
+    for prefix, part in PUBLIC.items():
+        if spelling.startswith(prefix):
+            return part
+    return None
 
 
 def included_library(spelling):
