@@ -20,7 +20,11 @@ int run::fail(const std::string &message) {
 
 int run::fail(const rt::Error &error) { return fail(error.message()); }
 
-void run::printTable(const std::vector<std::vector<std::string>> &rows) {
+void run::printTable(std::vector<std::vector<std::string>> rows) {
+  // Most cells are texts of the bundle, which may hold anything.
+  for (std::vector<std::string> &row : rows)
+    for (std::string &cell : row)
+      cell = bundle::printable(cell);
   std::vector<size_t> width(rows.front().size());
   for (const std::vector<std::string> &row : rows)
     for (size_t c = 0; c != row.size(); ++c)

@@ -38,8 +38,9 @@ struct Options {
 int fail(const std::string &message);
 int fail(const rt::Error &error);
 
-/// A table whose columns are aligned; row 0 holds the titles.
-void printTable(const std::vector<std::vector<std::string>> &rows);
+/// A table whose columns are aligned; row 0 holds the titles. Cells that are
+/// long or not printable are quoted.
+void printTable(std::vector<std::vector<std::string>> rows);
 
 int listDevices(const Options &options);
 int selfCheck(const Options &options);
