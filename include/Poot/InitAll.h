@@ -15,6 +15,7 @@
 #include "Poot/Dialect/Kernel/Passes.h"
 #include "Poot/Dialect/Plan/Plan.h"
 #include "Poot/Dialect/Plan/PlanPasses.h"
+#include "Poot/Model/TraceModel.h"
 #include "Poot/Planner/Passes.h"
 #include "Poot/Target/Passes.h"
 #include "Poot/Target/Spirv.h"
@@ -56,6 +57,7 @@ inline void registerAllPasses() {
 
 inline void registerAllTranslations() {
   registerBundleTranslations();
+  model::registerModelTranslations();
   registerSpirvTranslations();
 }
 
