@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Poot/Dialect/Graph/Passes.h"
+#include "Poot/Support/Files.h"
 #include "Values.h"
 
 #include "poot/weights/checkpoint.h"
@@ -13,7 +14,6 @@
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/MLIRContext.h"
 #include "mlir/Parser/Parser.h"
-#include "mlir/Support/FileUtilities.h"
 #include "llvm/ADT/StringSet.h"
 #include "llvm/Support/CommandLine.h"
 #include "llvm/Support/InitLLVM.h"
@@ -148,6 +148,8 @@ FailureOr<Task> taskFromCommandLine() {
   task.file = inputFile;
   task.function = functionName;
   task.steps = steps;
+  if (openExtent < 0)
+    return report("--open-extent must be at least 1");
   if (task.file.empty())
     return report("give a FILE.mlir (- for standard input) or --manifest; "
                   "--help lists all options");
@@ -226,7 +228,11 @@ std::string inFolder(StringRef folder, StringRef path) {
 /// Keeps what several runs share: parsed files and the checkpoint.
 class Evaluator {
 public:
-  Evaluator() { context.loadDialect<func::FuncDialect, graph::GraphDialect>(); }
+  Evaluator() {
+    context.loadDialect<func::FuncDialect, graph::GraphDialect>();
+    // A note with the operation at fault would be the whole module at times.
+    context.printOpOnDiagnostic(false);
+  }
 
   LogicalResult openWeights(const std::string &path) {
     weights::Expected<weights::Checkpoint> opened =
@@ -284,7 +290,7 @@ FailureOr<ModuleOp> Evaluator::parse(const std::string &path) {
   std::unique_ptr<llvm::SourceMgr> &manager = sourceManagers[path];
   if (isNew) {
     std::string message;
-    std::unique_ptr<llvm::MemoryBuffer> buffer = openInputFile(path, &message);
+    std::unique_ptr<llvm::MemoryBuffer> buffer = openIrFile(path, message);
     if (!buffer)
       return report(message);
     manager = std::make_unique<llvm::SourceMgr>();

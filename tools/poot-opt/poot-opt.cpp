@@ -1,13 +1,38 @@
 //===- poot-opt.cpp - Runs passes and pipelines over an .mlir file --------===//
 
 #include "Poot/InitAll.h"
+#include "Poot/Support/Files.h"
 
 #include "mlir/Tools/mlir-opt/MlirOptMain.h"
+#include "llvm/Support/InitLLVM.h"
 
 int main(int argc, char **argv) {
+  llvm::InitLLVM init(argc, argv);
   mlir::DialectRegistry registry;
   poot::registerAllDialects(registry);
   poot::registerAllPasses();
-  return mlir::asMainReturnCode(
-      mlir::MlirOptMain(argc, argv, "poot's pass driver\n", registry));
+  auto [input, output] = mlir::registerAndParseCLIOptions(
+      argc, argv, "poot's pass driver\n", registry);
+  mlir::MlirOptMainConfig config =
+      mlir::MlirOptMainConfig::createFromCLOptions();
+  auto fail = [](const std::string &message) {
+    llvm::errs() << "poot-opt: error: " << message << "\n";
+    return 1;
+  };
+  std::string message;
+  std::unique_ptr<llvm::MemoryBuffer> file;
+  // Listings need no input, and don't wait for any.
+  if (config.shouldShowDialects() || config.shouldListPasses())
+    file = llvm::MemoryBuffer::getMemBuffer("");
+  else
+    file = poot::openIrFile(input, message);
+  if (!file)
+    return fail(message);
+  std::string text;
+  llvm::raw_string_ostream stream(text);
+  if (failed(mlir::MlirOptMain(stream, std::move(file), registry, config)))
+    return 1;
+  if (failed(poot::writeOutput(output, text, message)))
+    return fail(message);
+  return 0;
 }

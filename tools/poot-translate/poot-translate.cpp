@@ -1,10 +1,55 @@
 //===- poot-translate.cpp - Between .mlir files and other formats ---------===//
+//
+// Runs one registered translation from a file to a file.
+//
+//===----------------------------------------------------------------------===//
 
 #include "Poot/InitAll.h"
+#include "Poot/Support/Files.h"
 
-#include "mlir/Tools/mlir-translate/MlirTranslateMain.h"
+#include "mlir/IR/AsmState.h"
+#include "mlir/IR/MLIRContext.h"
+#include "mlir/Support/FileUtilities.h"
+#include "mlir/Tools/mlir-translate/Translation.h"
+#include "llvm/Support/CommandLine.h"
+#include "llvm/Support/InitLLVM.h"
+#include "llvm/Support/SourceMgr.h"
+
+using namespace mlir;
+namespace cl = llvm::cl;
 
 int main(int argc, char **argv) {
+  llvm::InitLLVM init(argc, argv);
   poot::registerAllTranslations();
-  return failed(mlir::mlirTranslateMain(argc, argv, "poot's translator"));
+  static cl::opt<const Translation *, false, TranslationParser> translation(
+      "", cl::desc("Translation to perform"), cl::Required);
+  static cl::opt<std::string> input(cl::Positional, cl::desc("<input file>"),
+                                    cl::init("-"));
+  static cl::opt<std::string> output("o", cl::desc("Output filename"),
+                                     cl::value_desc("filename"), cl::init("-"));
+  registerAsmPrinterCLOptions();
+  registerMLIRContextCLOptions();
+  registerTranslationCLOptions();
+  cl::ParseCommandLineOptions(argc, argv, "poot's translator");
+
+  auto fail = [](const std::string &message) {
+    llvm::errs() << "poot-translate: error: " << message << "\n";
+    return 1;
+  };
+  std::string message;
+  std::unique_ptr<llvm::MemoryBuffer> file = poot::openIrFile(input, message);
+  if (!file)
+    return fail(message);
+  auto sources = std::make_shared<llvm::SourceMgr>();
+  sources->AddNewSourceBuffer(std::move(file), {});
+  MLIRContext context;
+  context.printOpOnDiagnostic(false);
+  SourceMgrDiagnosticHandler diagnostics(*sources, &context);
+  std::string bytes;
+  llvm::raw_string_ostream stream(bytes);
+  if (failed((*translation)(sources, stream, &context)))
+    return 1;
+  if (failed(poot::writeOutput(output, bytes, message)))
+    return fail(message);
+  return 0;
 }

@@ -1,0 +1,37 @@
+//===- Files.h - What the tools read and write ----------------------------===//
+//
+// Every tool that reads .mlir files opens them here, and those that write text
+// or bytes of unknown origin write them here, so that no input can exhaust the
+// parser's stack and no failure leaves a partial file.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef POOT_SUPPORT_FILES_H
+#define POOT_SUPPORT_FILES_H
+
+#include "mlir/Support/LLVM.h"
+#include "llvm/Support/MemoryBuffer.h"
+#include <memory>
+#include <string>
+
+namespace poot {
+
+/// The deepest nesting of brackets of any kind that an .mlir file may have.
+/// MLIR's parser calls itself for each level and knows no limit of its own.
+/// What poot writes stays below 20.
+inline constexpr unsigned kMaxNesting = 256;
+
+/// Opens the .mlir file PATH, text or bytecode, or standard input for "-".
+/// Null with a MESSAGE, which names the file, when it can't be read or nests
+/// deeper than kMaxNesting.
+std::unique_ptr<llvm::MemoryBuffer> openIrFile(llvm::StringRef path,
+                                               std::string &message);
+
+/// Writes BYTES to PATH, which holds either all of them or what it held
+/// before; "-" is standard output. The MESSAGE of a failure names the file.
+mlir::LogicalResult writeOutput(llvm::StringRef path, llvm::StringRef bytes,
+                                std::string &message);
+
+} // namespace poot
+
+#endif // POOT_SUPPORT_FILES_H
