@@ -120,3 +120,16 @@ kernel.func @double(%x: !kernel.buffer<f64, read_write>, %n: i32)
   kernel.store %0, %x[%n] : !kernel.buffer<f64, read_write>
   kernel.return
 }
+
+// -----
+
+// So are the operations of vector that compute.
+// CHECK-LABEL: kernel.func @brain_vector
+// CHECK: vector.reduction <add>, %{{.*}} : vector<4xf32> into f32
+kernel.func @brain_vector(%x: !kernel.buffer<vector<4xbf16>, read>, %o: !kernel.buffer<bf16, write>, %n: i32)
+    attributes {workgroup_size = array<i32: 64, 1, 1>} {
+  %v = kernel.load %x[%n] : !kernel.buffer<vector<4xbf16>, read>
+  %0 = vector.reduction <add>, %v : vector<4xbf16> into bf16
+  kernel.store %0, %o[%n] : !kernel.buffer<bf16, write>
+  kernel.return
+}

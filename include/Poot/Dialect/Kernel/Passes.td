@@ -66,8 +66,8 @@ def KernelRotateLoops : Pass<"kernel-rotate-loops", "::poot::kernel::FuncOp"> {
         → c = true; while (c) { r = f(x); c = g(x) }
 
     The last structural step before SPIR-V. Some drivers (lavapipe of Mesa 22)
-    miscompile loops that test at the end when their lanes leave at different
-    times: lanes that left see values of later iterations.
+    crash on loops that test at their end, or miscompile them when lanes leave
+    at different times: lanes that left see values of later iterations.
   }];
   let dependentDialects = ["::mlir::arith::ArithDialect",
                            "::mlir::scf::SCFDialect"];

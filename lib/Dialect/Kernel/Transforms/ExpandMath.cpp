@@ -637,6 +637,11 @@ bool ExpandMath::promoteToF32(Operation *op, bool onlyBf16) {
 }
 
 LogicalResult ExpandMath::expand(Operation *op) {
+  // What computes on vectors of bf16; other operations of vector only move.
+  if (isa<vector::FMAOp, vector::ReductionOp>(op)) {
+    promoteToF32(op, /*onlyBf16=*/true);
+    return success();
+  }
   bool isMath = isa<math::MathDialect>(op->getDialect());
   if (!isMath && !isa<arith::ArithDialect>(op->getDialect()))
     return success();
