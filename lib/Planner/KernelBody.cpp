@@ -144,20 +144,19 @@ std::string KernelRequest::name() const {
   std::string text;
   llvm::raw_string_ostream os(text);
   // The kind of an element-wise op or reduction says more than the op's name.
-  StringRef kind = TypeSwitch<Operation *, StringRef>(op)
-                       .Case<graph::UnaryOp>([](auto o) {
-                         return stringifyUnaryKind(o.getKind());
-                       })
-                       .Case<graph::BinaryOp>([](auto o) {
-                         return stringifyBinaryKind(o.getKind());
-                       })
-                       .Case<graph::CompareOp>([](auto o) {
-                         return stringifyComparePredicate(o.getPredicate());
-                       })
-                       .Case<graph::ReduceOp, graph::ScanOp>([](auto o) {
-                         return stringifyReduceKind(o.getKind());
-                       })
-                       .Default([](Operation *) { return StringRef(); });
+  StringRef kind;
+  if (op)
+    kind = TypeSwitch<Operation *, StringRef>(op)
+               .Case<graph::UnaryOp>(
+                   [](auto o) { return stringifyUnaryKind(o.getKind()); })
+               .Case<graph::BinaryOp>(
+                   [](auto o) { return stringifyBinaryKind(o.getKind()); })
+               .Case<graph::CompareOp>([](auto o) {
+                 return stringifyComparePredicate(o.getPredicate());
+               })
+               .Case<graph::ReduceOp, graph::ScanOp>(
+                   [](auto o) { return stringifyReduceKind(o.getKind()); })
+               .Default([](Operation *) { return StringRef(); });
   if (!op)
     os << "copy";
   else if (isa<graph::ReduceOp, graph::ScanOp>(op))

@@ -9,19 +9,20 @@
 #include "Poot/Bundle/Export.h"
 #include "Poot/Dialect/Plan/Plan.h"
 #include "Poot/InitAll.h"
+#include "Poot/Model/Family.h"
+#include "Poot/Model/TraceModel.h"
 #include "Poot/Planner/Passes.h"
+#include "Poot/Support/Files.h"
 #include "mlir/IR/AsmState.h"
 #include "mlir/IR/MLIRContext.h"
 #include "mlir/Parser/Parser.h"
 #include "mlir/Pass/PassManager.h"
-#include "mlir/Support/FileUtilities.h"
 #include "mlir/Support/Timing.h"
-#include "poot/weights/atomic_file.h"
+#include "poot/weights/checkpoint.h"
 #include "llvm/Support/CommandLine.h"
 #include "llvm/Support/Format.h"
 #include "llvm/Support/InitLLVM.h"
 #include "llvm/Support/SourceMgr.h"
-#include "llvm/Support/ToolOutputFile.h"
 #include <chrono>
 #include <unistd.h>
 
@@ -31,9 +32,10 @@ namespace cl = llvm::cl;
 
 static cl::OptionCategory category("Compilation options");
 
-static cl::opt<std::string> input(cl::Positional,
-                                  cl::desc("MODEL.gguf | FILE.mlir | -"),
-                                  cl::cat(category));
+static cl::opt<std::string>
+    input(cl::Positional,
+          cl::desc("MODEL.gguf | MODEL.safetensors | FOLDER | FILE.mlir | -"),
+          cl::cat(category));
 static cl::opt<std::string> output("o", cl::desc("Bundle to write"),
                                    cl::value_desc("file.poot"),
                                    cl::cat(category));
@@ -43,6 +45,38 @@ static cl::list<std::string>
                      "level that has the graph's types), vulkan:base, "
                      "vulkan:f16"),
             cl::value_desc("name"), cl::cat(category));
+static cl::opt<std::string>
+    shapeName("shape",
+              cl::desc("Compile a model of a known shape, without a file: its "
+                       "weights are bound when the bundle is loaded"),
+              cl::value_desc("name"), cl::cat(category));
+static cl::opt<std::string> weightType(
+    "weight-type",
+    cl::desc("How the weights of a --shape are stored: f32, f16, bf16 or a "
+             "packed encoding such as q4_0 (bf16)"),
+    cl::value_desc("type"), cl::init("bf16"), cl::cat(category));
+static cl::opt<int64_t> capacity(
+    "capacity",
+    cl::desc("Positions of each row that the KV cache holds (the model's "
+             "context length, at most 2048)"),
+    cl::value_desc("positions"), cl::init(0), cl::cat(category));
+static cl::list<int64_t> prefill(
+    "prefill", cl::CommaSeparated,
+    cl::desc("Sizes of the chunks in which a prompt is read; 0 for none (32)"),
+    cl::value_desc("tokens"), cl::cat(category));
+static cl::list<int64_t>
+    rows("rows", cl::CommaSeparated,
+         cl::desc("Sequences that step together; one set of entries for each "
+                  "number. All but one number need equal rows x capacity (1)"),
+         cl::value_desc("count"), cl::cat(category));
+static cl::opt<std::string>
+    kvType("kv-type",
+           cl::desc("Element type of the KV cache: f32, f16 or bf16"),
+           cl::value_desc("type"), cl::init("f32"), cl::cat(category));
+static cl::opt<std::string>
+    activationType("activation-type",
+                   cl::desc("Element type of activations: f32, f16 or bf16"),
+                   cl::value_desc("type"), cl::init("f32"), cl::cat(category));
 static cl::opt<bool> printPlan("print-plan",
                                cl::desc("Print every program as a table"),
                                cl::cat(category));
@@ -73,6 +107,102 @@ private:
   bool pending = false;
 };
 
+/// The element type that option OPTION names.
+weights::Expected<weights::ElementType> parseElement(llvm::StringRef option,
+                                                     const std::string &name) {
+  std::optional<weights::ElementType> type = weights::elementTypeFromName(name);
+  if (type)
+    return *type;
+  return weights::makeError(weights::StatusCode::InvalidArgument, "--",
+                            option.str(), ": unknown element type ",
+                            weights::quoted(name));
+}
+
+/// The entries that the options ask for: for each number of rows a decode step
+/// and the prefill chunks, each with the likeliest token and with logits.
+weights::Expected<std::vector<trace::StepShape>>
+stepShapes(const model::ModelConfig &config) {
+  trace::StepShape base;
+  auto kv = parseElement("kv-type", kvType);
+  if (!kv)
+    return kv.status();
+  auto activation = parseElement("activation-type", activationType);
+  if (!activation)
+    return activation.status();
+  base.numerics.kv = *kv;
+  base.numerics.activation = *activation;
+  base.capacity = capacity;
+  if (capacity == 0)
+    base.capacity = std::min<int64_t>(config.contextLength, 2048);
+  if (base.capacity > config.contextLength)
+    return weights::makeError(
+        weights::StatusCode::InvalidArgument, "--capacity ", base.capacity,
+        " exceeds the model's context length of ", config.contextLength);
+
+  std::vector<int64_t> chunks(prefill.begin(), prefill.end());
+  if (chunks.empty())
+    chunks.push_back(std::min<int64_t>(32, base.capacity));
+  std::vector<int64_t> rowCounts(rows.begin(), rows.end());
+  if (rowCounts.empty())
+    rowCounts.push_back(1);
+
+  std::vector<trace::StepShape> shapes;
+  for (int64_t count : rowCounts) {
+    auto add = [&](trace::Phase phase, int64_t tokens) {
+      for (trace::Suffix suffix :
+           {trace::Suffix::Greedy, trace::Suffix::Logits}) {
+        trace::StepShape shape = base;
+        shape.phase = phase;
+        shape.rows = count;
+        shape.tokens = tokens;
+        shape.suffix = suffix;
+        shapes.push_back(shape);
+      }
+    };
+    add(trace::Phase::Decode, 1);
+    for (int64_t tokens : chunks)
+      if (tokens != 0)
+        add(trace::Phase::Prefill, tokens);
+  }
+  for (const trace::StepShape &shape : shapes)
+    if (weights::Status status = trace::verify(shape); !status.ok())
+      return status;
+  return shapes;
+}
+
+/// The facts about a model that travel with its bundle.
+std::vector<std::pair<std::string, std::string>>
+describeModel(const model::Model &model) {
+  const model::ModelConfig &config = model.config;
+  return {{"family", model.family->name()},
+          {"layers", std::to_string(config.layers)},
+          {"hidden_size", std::to_string(config.hiddenSize)},
+          {"heads", std::to_string(config.heads)},
+          {"kv_heads", std::to_string(config.kvHeads)},
+          {"head_dim", std::to_string(config.headDim)},
+          {"vocab_size", std::to_string(config.vocabSize)},
+          {"context_length", std::to_string(config.contextLength)}};
+}
+
+bool isIrFile(llvm::StringRef path) {
+  return path == "-" || path.ends_with(".mlir") || path.ends_with(".mlirbc");
+}
+
+/// The model that the command line names.
+weights::Expected<model::Model> readModel() {
+  if (!shapeName.empty()) {
+    auto type = parseElement("weight-type", weightType);
+    if (!type)
+      return type.status();
+    return model::presetModel(shapeName, *type);
+  }
+  // What a model says of its tensors is copied; their bytes are never read.
+  auto checkpoint = weights::Checkpoint::open(input);
+  if (!checkpoint)
+    return checkpoint.status();
+  return model::readModel(*checkpoint);
+}
+
 int fail(const llvm::Twine &message) {
   llvm::errs() << "poot-compile: error: " << message << "\n";
   return 1;
@@ -92,9 +222,10 @@ int main(int argc, char **argv) {
       argc, argv,
       "poot's compiler: a model or a graph to a bundle\n\n"
       "  poot-compile MODEL.gguf --target vulkan -o MODEL.poot\n"
+      "  poot-compile --shape llama3-8b --weight-type q4_k -o 8b.poot\n"
       "  poot-compile graph.mlir -o graph.poot\n");
-  if (input.empty())
-    return fail("no input; see --help");
+  if (input.empty() == shapeName.empty())
+    return fail("give one input, a file or a --shape; see --help");
   if (output.empty() && !printPlan)
     return fail("no output; name one with -o");
   if (targets.empty())
@@ -105,16 +236,32 @@ int main(int argc, char **argv) {
   DialectRegistry registry;
   registerAllDialects(registry);
   MLIRContext context(registry);
+  // A note with the operation at fault would be the whole module at times.
+  context.printOpOnDiagnostic(false);
 
   llvm::SourceMgr sources;
   SourceMgrDiagnosticHandler diagnostics(sources, &context);
-  progress.step("reading " + input);
-  std::string message;
-  std::unique_ptr<llvm::MemoryBuffer> file = openInputFile(input, &message);
-  if (!file)
-    return fail(message);
-  sources.AddNewSourceBuffer(std::move(file), llvm::SMLoc());
-  OwningOpRef<ModuleOp> module = parseSourceFile<ModuleOp>(sources, &context);
+  ExportOptions options;
+  OwningOpRef<ModuleOp> module;
+  if (shapeName.empty() && isIrFile(input)) {
+    progress.step("reading " + input);
+    std::string message;
+    std::unique_ptr<llvm::MemoryBuffer> file = openIrFile(input, message);
+    if (!file)
+      return fail(message);
+    sources.AddNewSourceBuffer(std::move(file), llvm::SMLoc());
+    module = parseSourceFile<ModuleOp>(sources, &context);
+  } else {
+    progress.step("tracing " + (shapeName.empty() ? input : shapeName));
+    auto model = readModel();
+    if (!model)
+      return fail(model.status().message());
+    auto shapes = stepShapes(model->config);
+    if (!shapes)
+      return fail(shapes.status().message());
+    options.model = describeModel(*model);
+    module = model::traceModel(context, *model, *shapes);
+  }
   if (!module)
     return 1;
 
@@ -138,7 +285,6 @@ int main(int argc, char **argv) {
   if (output.empty())
     return 0;
 
-  ExportOptions options;
   options.progress = [&](size_t done, size_t total) {
     progress.step("kernel " + llvm::Twine(done + 1) + " of " +
                   llvm::Twine(total));
