@@ -173,30 +173,36 @@ static std::string whyUnusable(const poot_entry_info &info) {
 
 Status RuntimeExecutor::chooseEntries() {
   std::string reasons;
-  vocabulary = INT32_MAX; // unknown unless an entry gives logits
+  std::vector<const poot_entry_info *> candidates;
   for (size_t i = 0; i < poot_executable_entry_count(executable.get()); ++i) {
     const poot_entry_info &info = *poot_executable_entry(executable.get(), i);
     std::string reason = whyUnusable(info);
-    if (reason.empty() && rowCapacity != 0 &&
-        rowCapacity != static_cast<int32_t>(info.capacity))
-      reason = "has another capacity than the others";
-    if (!reason.empty()) {
+    if (reason.empty())
+      candidates.push_back(&info);
+    else
       reasons += weights::concat(reasons.empty() ? "" : "; ", "entry ",
                                  info.name, " ", reason);
-      continue;
-    }
-    rowCapacity = static_cast<int32_t>(info.capacity);
-    bool isGreedy = !strcmp(info.suffix, "greedy");
-    for (size_t o = 0; o < info.output_count && !isGreedy; ++o)
-      if (!strcmp(info.outputs[o].name, "logits"))
-        vocabulary = static_cast<int32_t>(info.outputs[o].shape[1]);
-    usable.push_back({info.name, static_cast<int32_t>(info.rows),
-                      static_cast<int32_t>(info.tokens), rowCapacity,
-                      isGreedy ? StepOutput::Token : StepOutput::Logits});
   }
-  if (usable.empty())
+  if (candidates.empty())
     return makeError(StatusCode::Unsupported, "no entry can generate text: ",
                      reasons.empty() ? "there is none" : reasons);
+
+  // Entries of another capacity lay the cache out in another way, so that a
+  // sequence can't pass between them: keep those with the longest rows.
+  for (const poot_entry_info *info : candidates)
+    rowCapacity = std::max(rowCapacity, static_cast<int32_t>(info->capacity));
+  vocabulary = INT32_MAX; // unknown unless an entry gives logits
+  for (const poot_entry_info *info : candidates) {
+    if (static_cast<int32_t>(info->capacity) != rowCapacity)
+      continue;
+    bool isGreedy = !strcmp(info->suffix, "greedy");
+    for (size_t o = 0; o < info->output_count && !isGreedy; ++o)
+      if (!strcmp(info->outputs[o].name, "logits"))
+        vocabulary = static_cast<int32_t>(info->outputs[o].shape[1]);
+    usable.push_back({info->name, static_cast<int32_t>(info->rows),
+                      static_cast<int32_t>(info->tokens), rowCapacity,
+                      isGreedy ? StepOutput::Token : StepOutput::Logits});
+  }
   return Status();
 }
 

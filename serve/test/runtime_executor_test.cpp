@@ -115,7 +115,7 @@ TEST(RuntimeExecutor, LeavesOutEntriesOfOtherDrivers) {
   EntryShape smaller = decodeGreedy;
   smaller.name = "smaller";
   smaller.capacity = 4;
-  options.bundle = makeBundle({decodeGreedy, unknownSlot, paged, smaller});
+  options.bundle = makeBundle({smaller, decodeGreedy, unknownSlot, paged});
   auto executor = RuntimeExecutor::open(options);
   ASSERT_TRUE(executor) << executor.status().message();
   ASSERT_EQ((*executor)->entries().size(), 1u);

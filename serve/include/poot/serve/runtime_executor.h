@@ -30,7 +30,8 @@ class RuntimeExecutor : public Executor {
 public:
   /// Opens the bundle on the device, binds the weights by name and makes a
   /// session. Of the entries it takes those whose slots and outputs are the
-  /// driver's. An error when there is none, which says what is in the way.
+  /// driver's, and of these the ones with the largest capacity. An error when
+  /// there is none, which says what is in the way.
   static weights::Expected<std::unique_ptr<RuntimeExecutor>>
   open(const RuntimeOptions &options);
 
