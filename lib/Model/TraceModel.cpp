@@ -11,6 +11,7 @@
 #include "llvm/Support/CommandLine.h"
 #include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/SourceMgr.h"
+#include <algorithm>
 
 using namespace mlir;
 using namespace poot;
@@ -50,8 +51,9 @@ struct StepOptions {
                      "prefill chunk"),
       llvm::cl::cat(category)};
   llvm::cl::opt<int64_t> capacity{
-      "step-capacity", llvm::cl::init(1024),
-      llvm::cl::desc("Positions of each row that the cache holds"),
+      "step-capacity", llvm::cl::init(0),
+      llvm::cl::desc("Positions of each row that the cache holds (the model's "
+                     "context length, at most 2048)"),
       llvm::cl::cat(category)};
   llvm::cl::opt<int64_t> block{
       "step-block", llvm::cl::init(0),
@@ -88,7 +90,7 @@ struct StepOptions {
 /// The GGUF file of SOURCES as the graph of one step.
 static OwningOpRef<Operation *> translateGguf(const llvm::SourceMgr &sources,
                                               MLIRContext *context,
-                                              const trace::StepShape &shape) {
+                                              trace::StepShape shape) {
   // The reader maps the file itself: weights are not copied.
   auto checkpoint = weights::Checkpoint::open(
       sources.getMemoryBuffer(sources.getMainFileID())
@@ -104,6 +106,8 @@ static OwningOpRef<Operation *> translateGguf(const llvm::SourceMgr &sources,
     emitError(location) << read.status().message();
     return {};
   }
+  if (shape.capacity == 0)
+    shape.capacity = std::min<int64_t>(read->config.contextLength, 2048);
   return traceModel(*context, *read, shape).release().getOperation();
 }
 
