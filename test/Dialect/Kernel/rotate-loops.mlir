@@ -74,3 +74,22 @@ kernel.func @at_head(%o: !kernel.buffer<i32, read_write>, %n: i32)
   kernel.store %r, %o[%c0] : !kernel.buffer<i32, read_write>
   kernel.return
 }
+
+// A result that is computed beside the condition.
+// CHECK-LABEL: kernel.func @computed_result
+// CHECK: scf.while (%{{.*}} = %{{.*}}, %[[GO:.*]] = %{{.*}}, %{{.*}} = %{{.*}}) : (i32, i1, i32) -> (i32, i1, i32)
+// CHECK-NEXT: scf.condition(%[[GO]])
+kernel.func @computed_result(%o: !kernel.buffer<i32, read_write>, %n: i32)
+    attributes {workgroup_size = array<i32: 64, 1, 1>} {
+  %c0 = arith.constant 0 : i32
+  %r = scf.while (%i = %n) : (i32) -> i32 {
+    %next = arith.shrsi %i, %n : i32
+    %c = arith.cmpi sgt, %next, %c0 : i32
+    scf.condition(%c) %next : i32
+  } do {
+  ^bb0(%j: i32):
+    scf.yield %j : i32
+  }
+  kernel.store %r, %o[%c0] : !kernel.buffer<i32, read_write>
+  kernel.return
+}

@@ -59,15 +59,17 @@ def KernelStructurize : Pass<"kernel-structurize", "::poot::kernel::FuncOp"> {
 def KernelRotateLoops : Pass<"kernel-rotate-loops", "::poot::kernel::FuncOp"> {
   let summary = "makes every loop test at its head";
   let description = [{
-    An scf.while whose first region does more than compute its condition becomes
-    one that carries condition and results and tests them first:
+    An scf.while whose first region does more than compute its condition, or
+    computes what the loop results in, becomes one that carries condition and
+    results and tests them first:
 
         do { r = f(x); c = g(x) } while (c)
         → c = true; while (c) { r = f(x); c = g(x) }
 
-    The last structural step before SPIR-V. Some drivers (lavapipe of Mesa 22)
-    crash on loops that test at their end, or miscompile them when lanes leave
-    at different times: lanes that left see values of later iterations.
+    The last structural step before SPIR-V. Drivers that run lanes together
+    crash on other forms or lose what lanes that left early had computed:
+    lavapipe of Mesa 22 where a loop tests at its end, SwiftShader where the
+    head computes a result.
   }];
   let dependentDialects = ["::mlir::arith::ArithDialect",
                            "::mlir::scf::SCFDialect"];

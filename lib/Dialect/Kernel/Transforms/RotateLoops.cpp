@@ -21,13 +21,21 @@ struct RotateLoops
 };
 } // namespace
 
-/// Whether the first region only computes the condition: then lanes that leave
-/// the loop have done nothing in it that could be seen.
+/// Whether the first region only computes the condition, and the loop's results
+/// are values that it carries. Then lanes that leave have done nothing in it
+/// that could be seen. A result computed there would be computed again while
+/// other lanes go on, and drivers that run lanes together lose the first one.
 static bool testsAtHead(scf::WhileOp loop) {
-  return llvm::all_of(
+  Region &before = loop.getBefore();
+  bool computes = llvm::any_of(
       loop.getBeforeBody()->without_terminator(), [](Operation &op) {
-        return op.getNumRegions() == 0 && isMemoryEffectFree(&op);
+        return op.getNumRegions() != 0 || !isMemoryEffectFree(&op);
       });
+  return !computes &&
+         llvm::all_of(loop.getConditionOp().getArgs(), [&](Value value) {
+           return isa<BlockArgument>(value) ||
+                  !before.isAncestor(value.getParentRegion());
+         });
 }
 
 static Value createZero(OpBuilder &builder, Location loc, Type type) {
