@@ -446,6 +446,14 @@ OpFoldResult CastOp::fold(FoldAdaptor adaptor) {
 // Shape
 //===----------------------------------------------------------------------===//
 
+OpFoldResult IotaOp::fold(FoldAdaptor) {
+  if (getType().getDimSize(getDim()) == 1)
+    return DenseElementsAttr::get(
+        getType(),
+        APInt::getZero(getType().getElementType().getIntOrFloatBitWidth()));
+  return {};
+}
+
 OpFoldResult BroadcastOp::fold(FoldAdaptor adaptor) {
   if (getOperand().getType() == getType())
     return getOperand();

@@ -82,6 +82,7 @@ static LogicalResult verifyStored(Operation *op, Type type, bool allowOpen,
          << "has type " << type << "; it must be a tensor of i8, i16, i32, "
          << "i64, f16, bf16, f32 or f64 with extents of at least 1"
          << (allowOpen ? ", static but for the outermost" : ", all static")
+         << ", and at most 2^48 elements"
          << (allowPacked ? ", or a packed weight" : "");
 }
 

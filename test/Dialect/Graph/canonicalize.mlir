@@ -174,3 +174,10 @@ func.func @size() -> (tensor<1000x1000xf32>, tensor<65xi32>) {
   %2 = graph.unary neg %n : tensor<65xi32>
   return %1, %2 : tensor<1000x1000xf32>, tensor<65xi32>
 }
+
+// CHECK-LABEL: @one_index
+func.func @one_index() -> tensor<1x4xi32> {
+  // CHECK: graph.constant dense<0> : tensor<1x4xi32>
+  %0 = graph.iota dim 0 : tensor<1x4xi32>
+  return %0 : tensor<1x4xi32>
+}

@@ -94,7 +94,7 @@ graph.const @w : !graph.packed<q9_9, gguf, 32>
 // -----
 
 // G-type-4
-// expected-error@+1 {{has type 'tensor<4xi1>'; it must be a tensor of i8, i16, i32, i64, f16, bf16, f32 or f64 with extents of at least 1, all static, or a packed weight}}
+// expected-error@+1 {{has type 'tensor<4xi1>'; it must be a tensor of i8, i16, i32, i64, f16, bf16, f32 or f64 with extents of at least 1, all static, and at most 2^48 elements, or a packed weight}}
 graph.const @w : tensor<4xi1>
 
 // -----
@@ -106,7 +106,7 @@ graph.const @w : tensor<?x4xf32>
 // -----
 
 // G-symbol-1
-// expected-error@+1 {{has type 'tensor<4x?xf32>'; it must be a tensor of i8, i16, i32, i64, f16, bf16, f32 or f64 with extents of at least 1, static but for the outermost}}
+// expected-error@+1 {{has type 'tensor<4x?xf32>'; it must be a tensor of i8, i16, i32, i64, f16, bf16, f32 or f64 with extents of at least 1, static but for the outermost, and at most 2^48 elements}}
 graph.state @s : tensor<4x?xf32>
 
 // -----

@@ -59,7 +59,7 @@ func.func @entry(%x: tensor<2xf32> {graph.name = "x"}) -> tensor<2xf32> {
 // -----
 
 // G-type-4
-// expected-error@+1 {{argument 0 has type 'tensor<2xi1>'; it must be a static tensor of i8, i16, i32, i64, f16, bf16, f32 or f64 with extents of at least 1}}
+// expected-error@+1 {{argument 0 has type 'tensor<2xi1>'; it must be a static tensor of i8, i16, i32, i64, f16, bf16, f32 or f64 with extents of at least 1 and at most 2^48 elements}}
 func.func @entry(%x: tensor<2xi1> {graph.name = "x"}) {
   return
 }

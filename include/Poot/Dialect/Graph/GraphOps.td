@@ -190,6 +190,7 @@ def Graph_IotaOp : Graph_PureOp<"iota"> {
   let arguments = (ins I64Attr:$dim);
   let results = (outs Graph_Tensor:$result);
   let assemblyFormat = "`dim` $dim `:` type($result) attr-dict";
+  let hasFolder = 1;
   let hasVerifier = 1;
 }
 

@@ -58,7 +58,7 @@ static LogicalResult verifyBorder(func::FuncOp function, StringRef what,
     return function.emitOpError()
            << what << " " << index << " has type " << type
            << "; it must be a static tensor of i8, i16, i32, i64, f16, bf16, "
-              "f32 or f64 with extents of at least 1";
+              "f32 or f64 with extents of at least 1 and at most 2^48 elements";
   if (!name)
     return function.emitOpError()
            << what << " " << index << " of an entry has no '" << kNameAttr
