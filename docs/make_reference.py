@@ -34,8 +34,8 @@ PASSES = (
     ("target-passes.md", "Passes from kernels to targets", "Target/Passes.td"),
 )
 
-# Tools whose --help is complete in itself, and those that add their own
-# options to an MLIR driver: there only what the driver lacks is shown.
+# Tools whose --help is complete in itself, and those whose options are mostly
+# those of an MLIR driver: there only what the driver lacks is shown.
 PLAIN_TOOLS = ("poot-compile", "poot-eval", "poot-llm", "poot-run")
 DRIVER_TOOLS = {"poot-opt": "mlir-opt", "poot-translate": "mlir-translate"}
 
@@ -87,20 +87,22 @@ def pass_page(tablegen, source, title):
 
 
 def entries_of(help_text):
-    """[section, option, [text, sub-options]] of an LLVM command-line help."""
-    section, entries = "Options", []
+    """(section, option, text, sub-options) of an LLVM command-line help."""
+    category, group, entries = "Options", "", []
     for line in help_text.splitlines():
         match = re.match(r"( +)(-{1,2}|=)(\S+)(?: +- ?(.*))?$", line)
         if not match:
-            heading = re.match(r" *([A-Z][A-Za-z ]+):?$", line)
-            if heading and line.strip() != "OPTIONS:":
-                section = heading.group(1)
+            # A category stands at the margin; a group of passes, pipelines or
+            # translations is indented, and its members further.
+            heading = re.match(r"( *)([A-Z][^:]*):?$", line)
+            if heading and not heading.group(1):
+                category = heading.group(2)
+            elif heading:
+                group = heading.group(2)
             continue
         indent, dashes, name, text = match.groups()
-        top = dashes != "=" and len(indent) in (2, 6)
-        if top and len(indent) == 2:
-            section = "Options"
-        if top:
+        if dashes != "=" and len(indent) in (2, 6):
+            section = group if len(indent) == 6 else category
             entries.append((section, name, (text or "").strip(), []))
         elif entries:
             entries[-1][3].append((dashes, name, (text or "").strip()))
@@ -125,8 +127,8 @@ def driver_page(tool, llvm_bin, tools):
             dashes = "=" if dashes == "=" else ""
             lines.append(f"  - `{dashes}{inner_name}`: {inner_text}")
     body = [
-        f"{overview[0].upper()}{overview[1:]}: MLIR's `{base}` with what is listed "
-        f"here. `{tool} --help` shows the options of every MLIR driver as well."
+        f"{overview[0].upper()}{overview[1:]}. Beside what MLIR's `{base}` has, "
+        f"which `{tool} --help` shows as well:"
     ]
     for section in sorted(sections):
         body += ["", f"## {section}", "", *sections[section]]
