@@ -17,7 +17,9 @@ target_include_directories(poot-mlir INTERFACE
   ${PROJECT_SOURCE_DIR}/include ${PROJECT_BINARY_DIR}/include)
 target_include_directories(poot-mlir SYSTEM INTERFACE
   ${LLVM_INCLUDE_DIRS} ${MLIR_INCLUDE_DIRS})
-target_compile_definitions(poot-mlir INTERFACE ${LLVM_DEFINITIONS_LIST})
+# Debian's LLVM is built with NDEBUG, and llvm::Statistic, which every pass with
+# statistics holds, has other members without it: they would stay uninitialized.
+target_compile_definitions(poot-mlir INTERFACE ${LLVM_DEFINITIONS_LIST} NDEBUG)
 target_compile_options(poot-mlir INTERFACE
   $<$<COMPILE_LANGUAGE:CXX>:-fno-exceptions>)
 # The two shared libraries. Naming single archives beside them would link
