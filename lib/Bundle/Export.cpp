@@ -483,7 +483,9 @@ LogicalResult Exporter::run() {
     });
   }
   if (targets.empty())
-    return module.emitError("holds no plan.program to export");
+    return module.emitError(
+        "has no program to export; a graph needs at least one entry, "
+        "a public function");
   out.index.producer = "poot " POOT_VERSION;
   for (const auto &[key, value] : options.model) {
     auto pair = std::make_unique<fb::KeyValueT>();

@@ -77,6 +77,9 @@ int64_t eval::elementBytes(Type elementType) {
 }
 
 FailureOr<Tensor> Tensor::allocate(Type elementType, ArrayRef<int64_t> shape) {
+  // An open extent comes from the user, whatever it is.
+  if (!graph::countElements(shape))
+    return failure();
   Tensor result;
   result.storage =
       allocateBytes(product(shape) * elementBytes(elementType), /*zero=*/false);
@@ -90,6 +93,8 @@ FailureOr<Tensor> Tensor::allocate(Type elementType, ArrayRef<int64_t> shape) {
 }
 
 FailureOr<Tensor> Tensor::zeros(Type elementType, ArrayRef<int64_t> shape) {
+  if (!graph::countElements(shape))
+    return failure();
   Tensor result = borrow(elementType, shape, nullptr);
   result.storage = allocateBytes(result.getNumBytes(), /*zero=*/true);
   if (!result.storage)

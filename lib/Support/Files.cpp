@@ -52,8 +52,8 @@ static size_t findExcessiveNesting(StringRef text) {
   return text.size();
 }
 
-std::unique_ptr<llvm::MemoryBuffer> poot::openIrFile(StringRef path,
-                                                     std::string &message) {
+std::unique_ptr<llvm::MemoryBuffer> poot::openNestedFile(StringRef path,
+                                                         std::string &message) {
   std::unique_ptr<llvm::MemoryBuffer> file = openInputFile(path, &message);
   if (!file)
     return nullptr;
@@ -74,6 +74,17 @@ std::unique_ptr<llvm::MemoryBuffer> poot::openIrFile(StringRef path,
              " brackets are open; at most so many may be nested")
                 .str();
   return nullptr;
+}
+
+LogicalResult poot::flushOutput(std::string &message) {
+  llvm::raw_fd_ostream &stream = llvm::outs();
+  stream.flush();
+  if (!stream.has_error())
+    return success();
+  message = "standard output can't be written: " +
+            weights::systemError(stream.error().value());
+  stream.clear_error();
+  return failure();
 }
 
 LogicalResult poot::writeOutput(StringRef path, StringRef bytes,

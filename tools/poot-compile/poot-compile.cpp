@@ -246,7 +246,7 @@ int main(int argc, char **argv) {
   if (shapeName.empty() && isIrFile(input)) {
     progress.step("reading " + input);
     std::string message;
-    std::unique_ptr<llvm::MemoryBuffer> file = openIrFile(input, message);
+    std::unique_ptr<llvm::MemoryBuffer> file = openNestedFile(input, message);
     if (!file)
       return fail(message);
     sources.AddNewSourceBuffer(std::move(file), llvm::SMLoc());
@@ -280,8 +280,11 @@ int main(int argc, char **argv) {
   progress.step("planning");
   if (failed(pm.run(*module)))
     return 1;
-  if (printPlan)
+  if (printPlan) {
     plan::printPlan(*module, llvm::outs());
+    if (std::string message; failed(flushOutput(message)))
+      return fail(message);
+  }
   if (output.empty())
     return 0;
 

@@ -122,6 +122,10 @@ FailureOr<Tensor> eval::readValue(StringRef name, StringRef spec, Type type,
   if (ranked.hasRank() && !ranked.hasStaticShape() && openExtent > 0) {
     SmallVector<int64_t> shape(ranked.getShape());
     llvm::replace(shape, ShapedType::kDynamic, openExtent);
+    if (!graph::countElements(shape))
+      return emitError() << "has " << openExtent
+                         << " rows by --open-extent; a tensor may have at most "
+                         << graph::kMaxElements << " elements";
     ranked = ranked.clone(shape);
   }
   bool isSplat = spec.consume_front("splat:");

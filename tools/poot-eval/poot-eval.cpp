@@ -163,11 +163,12 @@ FailureOr<Task> taskFromCommandLine() {
 }
 
 FailureOr<std::vector<Task>> tasksFromManifest(StringRef path) {
-  auto buffer = llvm::MemoryBuffer::getFile(path, /*IsText=*/true);
+  std::string message;
+  std::unique_ptr<llvm::MemoryBuffer> buffer = openNestedFile(path, message);
   if (!buffer)
-    return report(path + ": " + buffer.getError().message());
+    return report(message);
   llvm::Expected<llvm::json::Value> value =
-      llvm::json::parse((*buffer)->getBuffer());
+      llvm::json::parse(buffer->getBuffer());
   if (!value)
     return report(path + ": " + llvm::toString(value.takeError()));
 
@@ -290,7 +291,7 @@ FailureOr<ModuleOp> Evaluator::parse(const std::string &path) {
   std::unique_ptr<llvm::SourceMgr> &manager = sourceManagers[path];
   if (isNew) {
     std::string message;
-    std::unique_ptr<llvm::MemoryBuffer> buffer = openIrFile(path, message);
+    std::unique_ptr<llvm::MemoryBuffer> buffer = openNestedFile(path, message);
     if (!buffer)
       return report(message);
     manager = std::make_unique<llvm::SourceMgr>();
@@ -439,6 +440,8 @@ LogicalResult Evaluator::evaluate(const Task &task, ModuleOp module) {
              failed(write(task.outputs, name, value)))
       return failure();
   }
+  if (std::string message; failed(flushOutput(message)))
+    return report(message);
   for (const auto &[name, path] : task.dumpStates) {
     FailureOr<Tensor> value =
         environment.getState(module.lookupSymbol<graph::StateOp>(name));
@@ -473,8 +476,8 @@ int main(int argc, char **argv) {
   int failures = 0;
   for (auto [i, task] : llvm::enumerate(*tasks))
     if (failed(evaluator.run(task))) {
-      report("run " + llvm::Twine(i) + " ('" + task.function + "' of " +
-             task.file + ") failed");
+      (void)report("run " + llvm::Twine(i) + " ('" + task.function + "' of " +
+                   task.file + ") failed");
       ++failures;
     }
   return failures > 0;

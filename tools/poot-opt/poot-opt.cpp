@@ -25,7 +25,7 @@ int main(int argc, char **argv) {
   if (config.shouldShowDialects() || config.shouldListPasses())
     file = llvm::MemoryBuffer::getMemBuffer("");
   else
-    file = poot::openIrFile(input, message);
+    file = poot::openNestedFile(input, message);
   if (!file)
     return fail(message);
   std::string text;

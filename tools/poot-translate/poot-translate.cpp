@@ -21,8 +21,8 @@ namespace cl = llvm::cl;
 int main(int argc, char **argv) {
   llvm::InitLLVM init(argc, argv);
   poot::registerAllTranslations();
-  static cl::opt<const Translation *, false, TranslationParser> translation(
-      "", cl::desc("Translation to perform"), cl::Required);
+  static cl::list<const Translation *, bool, TranslationParser> translations(
+      "", cl::desc("Translation to perform"));
   static cl::opt<std::string> input(cl::Positional, cl::desc("<input file>"),
                                     cl::init("-"));
   static cl::opt<std::string> output("o", cl::desc("Output filename"),
@@ -36,8 +36,11 @@ int main(int argc, char **argv) {
     llvm::errs() << "poot-translate: error: " << message << "\n";
     return 1;
   };
+  if (translations.size() != 1)
+    return fail("give exactly one translation; --help lists them");
   std::string message;
-  std::unique_ptr<llvm::MemoryBuffer> file = poot::openIrFile(input, message);
+  std::unique_ptr<llvm::MemoryBuffer> file =
+      poot::openNestedFile(input, message);
   if (!file)
     return fail(message);
   auto sources = std::make_shared<llvm::SourceMgr>();
@@ -47,7 +50,7 @@ int main(int argc, char **argv) {
   SourceMgrDiagnosticHandler diagnostics(*sources, &context);
   std::string bytes;
   llvm::raw_string_ostream stream(bytes);
-  if (failed((*translation)(sources, stream, &context)))
+  if (failed((*translations.front())(sources, stream, &context)))
     return 1;
   if (failed(poot::writeOutput(output, bytes, message)))
     return fail(message);

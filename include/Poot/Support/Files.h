@@ -21,16 +21,20 @@ namespace poot {
 /// What poot writes stays below 20.
 inline constexpr unsigned kMaxNesting = 256;
 
-/// Opens the .mlir file PATH, text or bytecode, or standard input for "-".
-/// Null with a MESSAGE, which names the file, when it can't be read or nests
-/// deeper than kMaxNesting.
-std::unique_ptr<llvm::MemoryBuffer> openIrFile(llvm::StringRef path,
-                                               std::string &message);
+/// Opens PATH, or standard input for "-": an .mlir file, text or bytecode, or
+/// JSON, whose parser in LLVM recurses as well. Null with a MESSAGE, which
+/// names the file, when it can't be read or nests deeper than kMaxNesting.
+std::unique_ptr<llvm::MemoryBuffer> openNestedFile(llvm::StringRef path,
+                                                   std::string &message);
 
 /// Writes BYTES to PATH, which holds either all of them or what it held
 /// before; "-" is standard output. The MESSAGE of a failure names the file.
 mlir::LogicalResult writeOutput(llvm::StringRef path, llvm::StringRef bytes,
                                 std::string &message);
+
+/// Whether what went to llvm::outs() so far reached standard output. Without
+/// this question LLVM ends the process with a message of its own.
+mlir::LogicalResult flushOutput(std::string &message);
 
 } // namespace poot
 
