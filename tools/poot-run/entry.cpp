@@ -1,7 +1,7 @@
-//===- entry.cpp - poot-run --entry ---------------------------------------===//
+//===- entry.cpp - poot-run --entry and --manifest ------------------------===//
 //
-// Reads the slots from .npy files, runs the entry, and writes or prints its
-// outputs.
+// Reads the slots from .npy files, runs an entry, and writes or prints its
+// outputs. The runs of a manifest share one session.
 //
 //===----------------------------------------------------------------------===//
 
@@ -12,10 +12,13 @@
 #include "poot/weights/half.h"
 #include "poot/weights/npy.h"
 
+#include <nlohmann/json.hpp>
+
 #include <algorithm>
 #include <charconv>
 #include <cstdio>
 #include <cstring>
+#include <fstream>
 #include <map>
 #include <optional>
 
@@ -228,16 +231,174 @@ std::string entryNames(rt::Executable &executable) {
   return names.empty() ? "none" : names;
 }
 
-} // namespace
+/// One run of one entry.
+struct Task {
+  std::string entry;
+  NameMap inputs;
+  NameMap outputs;
+  uint64_t steps = 1;
+};
 
-int run::runEntry(const Options &options) {
-  // What can be wrong without a device comes first.
+Expected<Task> taskFromOptions(const Options &options) {
+  Task task;
   Expected<NameMap> inputs = parseNames("--input", options.inputs);
   if (!inputs)
-    return fail(inputs.status().message());
+    return inputs.status();
   Expected<NameMap> outputs = parseNames("--output", options.outputs);
   if (!outputs)
-    return fail(outputs.status().message());
+    return outputs.status();
+  task.entry = options.entry;
+  task.inputs = std::move(*inputs);
+  task.outputs = std::move(*outputs);
+  task.steps = options.steps;
+  return task;
+}
+
+/// The file names of a run's "inputs" or "outputs".
+Status readFiles(const nlohmann::json &files, const std::string &folder,
+                 const std::string &where, NameMap &names) {
+  if (!files.is_object())
+    return makeError(StatusCode::InvalidArgument, where,
+                     ": an object of file names is needed");
+  for (const auto &[name, file] : files.items()) {
+    if (!file.is_string() || file.get_ref<const std::string &>().empty())
+      return makeError(StatusCode::InvalidArgument, where, ".", name,
+                       ": a file name is needed");
+    const auto &path = file.get_ref<const std::string &>();
+    names[name] = path[0] == '/' ? path : folder + path;
+  }
+  return Status();
+}
+
+Expected<std::vector<Task>> tasksFromManifest(const std::string &path) {
+  std::ifstream file(path, std::ios::binary);
+  if (!file)
+    return makeError(StatusCode::NotFound, path, ": can't be opened");
+  const nlohmann::json manifest =
+      nlohmann::json::parse(file, nullptr, /*allow_exceptions=*/false);
+  if (!manifest.is_object() || !manifest.contains("runs") ||
+      !manifest["runs"].is_array() || manifest.size() != 1)
+    return makeError(StatusCode::InvalidArgument, path,
+                     ": a JSON object with the array \"runs\" alone is needed");
+  const std::string folder = path.substr(0, path.rfind('/') + 1);
+  std::vector<Task> tasks;
+  for (const nlohmann::json &run : manifest["runs"]) {
+    const std::string where =
+        weights::concat(path, ": runs[", tasks.size(), "]");
+    if (!run.is_object() || !run.contains("entry"))
+      return makeError(StatusCode::InvalidArgument, where,
+                       ": an object with an \"entry\" is needed");
+    Task task;
+    for (const auto &[key, value] : run.items()) {
+      const std::string place = where + "." + key;
+      Status status;
+      if (key == "entry" && value.is_string())
+        task.entry = value.get<std::string>();
+      else if (key == "steps" && value.is_number_unsigned() &&
+               value.get<uint64_t>() >= 1)
+        task.steps = value.get<uint64_t>();
+      else if (key == "inputs")
+        status = readFiles(value, folder, place, task.inputs);
+      else if (key == "outputs")
+        status = readFiles(value, folder, place, task.outputs);
+      else
+        status = makeError(StatusCode::InvalidArgument, place,
+                           ": keys of a run are entry (a string), inputs, "
+                           "outputs (objects) and steps (a number above 0)");
+      if (!status.ok())
+        return status;
+    }
+    tasks.push_back(std::move(task));
+  }
+  return tasks;
+}
+
+/// What the bundle says against TASK, before anything runs.
+Status checkTask(const Options &options, const Task &task,
+                 rt::Executable &executable) {
+  const poot_entry_info *entry = executable.findEntry(task.entry);
+  if (!entry)
+    return makeError(StatusCode::NotFound, options.bundle, ": has no entry ",
+                     task.entry, " for target ", executable.target(),
+                     "; entries: ", entryNames(executable));
+  for (Status status : {checkNames(task.inputs, "--input", entry->name,
+                                   entry->slots, entry->slot_count),
+                        checkNames(task.outputs, "--output", entry->name,
+                                   entry->outputs, entry->output_count)})
+    if (!status.ok())
+      return status;
+  for (size_t i = 0; i != entry->slot_count; ++i) {
+    const poot_tensor_info &slot = entry->slots[i];
+    if (!task.inputs.count(slot.name))
+      return makeError(StatusCode::InvalidArgument, "slot ", slot.name,
+                       " has no value; give --input ", slot.name,
+                       "=FILE.npy with ", describe(slot.element, shapeOf(slot)),
+                       " (slots of ", entry->name, ": ",
+                       describeAll(entry->slots, entry->slot_count), ")");
+  }
+  return Status();
+}
+
+int runTask(const Task &task, const poot_entry_info *entry,
+            rt::Session &session) {
+  std::vector<std::vector<uint8_t>> bytes;
+  std::vector<poot_slot_value> values;
+  for (size_t i = 0; i != entry->slot_count; ++i) {
+    const poot_tensor_info &slot = entry->slots[i];
+    Expected<std::vector<uint8_t>> value =
+        readSlot(slot, task.inputs.at(slot.name));
+    if (!value)
+      return fail(value.status().message());
+    bytes.push_back(std::move(*value));
+    values.push_back(
+        rt::slot(slot.name, bytes.back().data(), bytes.back().size()));
+  }
+
+  poot_step last = 0;
+  for (uint64_t step = 0; step != task.steps; ++step) {
+    rt::Result<poot_step> submitted = session.submit(task.entry, values);
+    if (!submitted)
+      return fail(submitted.error());
+    last = *submitted;
+  }
+  for (size_t i = 0; i != entry->output_count; ++i) {
+    const poot_tensor_info &output = entry->outputs[i];
+    auto file = task.outputs.find(output.name);
+    if (file == task.outputs.end() && !task.outputs.empty())
+      continue;
+    std::vector<uint8_t> value(output.size);
+    if (rt::Error error =
+            session.readOutput(last, output.name, value.data(), value.size()))
+      return fail(error);
+    if (file == task.outputs.end()) {
+      printOutput(output, value);
+      continue;
+    }
+    if (Status status = writeOutput(output, file->second, value); !status.ok())
+      return fail(status.message());
+  }
+  // An entry may have no outputs; its failure shall still be seen.
+  if (rt::Error error = session.wait(last))
+    return fail(error);
+  return kSuccess;
+}
+
+} // namespace
+
+int run::runEntries(const Options &options) {
+  // What can be wrong without a device comes first.
+  std::vector<Task> tasks;
+  if (options.manifest.empty()) {
+    Expected<Task> task = taskFromOptions(options);
+    if (!task)
+      return fail(task.status().message());
+    tasks.push_back(std::move(*task));
+  } else {
+    Expected<std::vector<Task>> listed = tasksFromManifest(options.manifest);
+    if (!listed)
+      return fail(listed.status().message());
+    tasks = std::move(*listed);
+  }
   Expected<StateExtents> extents = parseExtents(options.stateExtents);
   if (!extents)
     return fail(extents.status().message());
@@ -271,36 +432,9 @@ int run::runEntry(const Options &options) {
                 "; name the file that has it with --weights");
   if (!executable)
     return fail(executable.error());
-  const poot_entry_info *entry = executable->findEntry(options.entry);
-  if (!entry)
-    return fail(weights::concat(
-        options.bundle, ": has no entry ", options.entry, " for target ",
-        executable->target(), "; entries: ", entryNames(*executable)));
-
-  for (Status status : {checkNames(*inputs, "--input", entry->name,
-                                   entry->slots, entry->slot_count),
-                        checkNames(*outputs, "--output", entry->name,
-                                   entry->outputs, entry->output_count)})
-    if (!status.ok())
+  for (const Task &task : tasks)
+    if (Status status = checkTask(options, task, *executable); !status.ok())
       return fail(status.message());
-  std::vector<std::vector<uint8_t>> bytes;
-  std::vector<poot_slot_value> values;
-  for (size_t i = 0; i != entry->slot_count; ++i) {
-    const poot_tensor_info &slot = entry->slots[i];
-    auto file = inputs->find(slot.name);
-    if (file == inputs->end())
-      return fail(weights::concat(
-          "slot ", slot.name, " has no value; give --input ", slot.name,
-          "=FILE.npy with ", describe(slot.element, shapeOf(slot)),
-          " (slots of ", entry->name, ": ",
-          describeAll(entry->slots, entry->slot_count), ")"));
-    Expected<std::vector<uint8_t>> value = readSlot(slot, file->second);
-    if (!value)
-      return fail(value.status().message());
-    bytes.push_back(std::move(*value));
-    values.push_back(
-        rt::slot(slot.name, bytes.back().data(), bytes.back().size()));
-  }
 
   poot_session_options sessionOptions = POOT_SESSION_OPTIONS_INIT;
   sessionOptions.extents = extents->named.data();
@@ -311,32 +445,16 @@ int run::runEntry(const Options &options) {
       rt::Session::create(*executable, &sessionOptions);
   if (!session)
     return fail(session.error());
-  poot_step last = 0;
-  for (uint64_t step = 0; step != options.steps; ++step) {
-    rt::Result<poot_step> submitted = session->submit(options.entry, values);
-    if (!submitted)
-      return fail(submitted.error());
-    last = *submitted;
-  }
-
-  for (size_t i = 0; i != entry->output_count; ++i) {
-    const poot_tensor_info &output = entry->outputs[i];
-    auto file = outputs->find(output.name);
-    if (file == outputs->end() && !outputs->empty())
-      continue;
-    std::vector<uint8_t> value(output.size);
-    if (rt::Error error =
-            session->readOutput(last, output.name, value.data(), value.size()))
-      return fail(error);
-    if (file == outputs->end()) {
-      printOutput(output, value);
-      continue;
+  int status = kSuccess;
+  for (const Task &task : tasks)
+    if (runTask(task, executable->findEntry(task.entry), *session) !=
+        kSuccess) {
+      status = kFailure;
+      if (!options.manifest.empty())
+        fail(weights::concat(options.manifest, ": the run of ", task.entry,
+                             " failed"));
     }
-    if (Status status = writeOutput(output, file->second, value); !status.ok())
-      return fail(status.message());
-  }
-  // An entry may have no outputs; its failure shall still be seen.
-  if (rt::Error error = session->wait(last))
-    return fail(error);
+  if (status != kSuccess)
+    return status;
   return options.profile ? printProfile(*session) : kSuccess;
 }

@@ -71,7 +71,13 @@ int main(int argc, char **argv) {
       "Examples:\n"
       "  poot-run m.poot --info\n"
       "  poot-run m.poot --self-check --device vulkan:1\n"
-      "  poot-run m.poot --entry forward --input x=x.npy --output y=y.npy");
+      "  poot-run m.poot --entry forward --input x=x.npy --output y=y.npy\n"
+      "  poot-run m.poot --manifest runs.json\n\n"
+      "A manifest is a JSON object whose array \"runs\" has an object for each "
+      "run: the string \"entry\", the objects \"inputs\" and \"outputs\" with "
+      "a "
+      "file name for each slot and output, and the number \"steps\" (1 if "
+      "absent). File names are relative to the manifest's folder.");
 
   Options options;
   bool info = false, check = false, devices = false, hashes = false;
@@ -88,6 +94,12 @@ int main(int argc, char **argv) {
   CLI::Option *entry =
       app.add_option("--entry", options.entry, "Run this entry")
           ->type_name("NAME")
+          ->group(jobs);
+  CLI::Option *manifest =
+      app.add_option("--manifest", options.manifest,
+                     "Run several entries one after another, with states "
+                     "carried along")
+          ->type_name("FILE.json")
           ->group(jobs);
   app.add_flag("--self-check", check,
                "Run every kernel's test vectors on the device and compare with "
@@ -117,14 +129,14 @@ int main(int argc, char **argv) {
                "itself it means --info --json")
       ->group(all);
 
-  const char *running = "Options for --entry";
-  std::vector<CLI::Option *> runOptions;
-  runOptions.push_back(
+  const char *running = "Options for --entry and --manifest";
+  std::vector<CLI::Option *> runOptions, entryOptions;
+  entryOptions.push_back(
       app.add_option("--input", options.inputs,
                      "The value of a slot, an array of its type and shape; "
                      "bf16 as f32. Once for each slot")
           ->type_name("NAME=FILE.npy"));
-  runOptions.push_back(
+  entryOptions.push_back(
       app.add_option("--output", options.outputs,
                      "Write an output; bf16 as f32. Without any, all outputs "
                      "are printed, long ones in part")
@@ -139,7 +151,7 @@ int main(int argc, char **argv) {
                      "Outermost extent of the states that leave it open; with "
                      "a name, of that one")
           ->type_name("[NAME=]N"));
-  runOptions.push_back(
+  entryOptions.push_back(
       app.add_option("--steps", options.steps,
                      "Run the entry this often on the same inputs, with states "
                      "carried along; outputs are those of the last step")
@@ -149,8 +161,12 @@ int main(int argc, char **argv) {
   runOptions.push_back(app.add_flag(
       "--profile", options.profile,
       "Print the device time of each command, summed over the steps"));
+  for (CLI::Option *option : entryOptions) {
+    option->needs(entry);
+    runOptions.push_back(option);
+  }
   for (CLI::Option *option : runOptions) {
-    option->group(running)->needs(entry);
+    option->group(running);
     if (option->get_expected_max() > 1)
       option->expected(1)->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
   }
@@ -166,13 +182,18 @@ int main(int argc, char **argv) {
                  message);
     return kUsage;
   };
-  const bool run = entry->count() != 0;
-  const int jobCount = info + check + devices + hashes + run;
+  const bool run = entry->count() != 0 || manifest->count() != 0;
+  const int jobCount = info + check + devices + hashes + (entry->count() != 0) +
+                       (manifest->count() != 0);
   if (jobCount == 0 && options.json)
     info = true;
   else if (jobCount != 1)
-    return misused("exactly one of --info, --entry, --self-check, --verify and "
-                   "--list-devices is needed");
+    return misused("exactly one of --info, --entry, --manifest, --self-check, "
+                   "--verify and --list-devices is needed");
+  for (CLI::Option *option : runOptions)
+    if (!run && option->count() != 0)
+      return misused(
+          (option->get_name() + " goes with --entry or --manifest").c_str());
   if (options.json && (run || hashes))
     return misused("--json goes with --info, --self-check or --list-devices");
   if (options.bundle.empty() && !devices)
@@ -184,7 +205,7 @@ int main(int argc, char **argv) {
                      : info   ? printInfo(options)
                      : hashes ? verify(options)
                      : check  ? selfCheck(options)
-                              : runEntry(options);
+                              : runEntries(options);
   // A full disk shows up here at the latest.
   if (std::fflush(stdout) != 0 || std::ferror(stdout))
     return fail("standard output can't be written: " +

@@ -26,6 +26,7 @@ struct Options {
   bool json = false;
 
   std::string entry;
+  std::string manifest;
   std::vector<std::string> inputs;       // NAME=FILE.npy
   std::vector<std::string> outputs;      // NAME=FILE.npy
   std::vector<std::string> stateExtents; // N or NAME=N
@@ -44,7 +45,8 @@ void printTable(std::vector<std::vector<std::string>> rows);
 
 int listDevices(const Options &options);
 int selfCheck(const Options &options);
-int runEntry(const Options &options);
+/// Runs what --entry or --manifest says.
+int runEntries(const Options &options);
 
 } // namespace poot::run
 
