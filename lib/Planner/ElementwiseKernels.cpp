@@ -46,9 +46,18 @@ KValue convert(KernelBuilder &k, KValue value, Type type) {
   return k.cast(value, type);
 }
 
+/// A function of positive numbers, which GPUs promise nothing of elsewhere:
+/// `atZero` at zero, NaN below.
+static KValue onPositive(KernelBuilder &k, KValue x, KValue value,
+                         KValue atZero) {
+  KValue nan = x.like(std::numeric_limits<double>::quiet_NaN());
+  return k.select(x > 0.0, value, k.select(x == 0.0, atZero, nan));
+}
+
 static KValue unary(KernelBody &body, UnaryKind kind, KValue x) {
   KernelBuilder &k = body.k;
   bool isFloat = isa<FloatType>(x.getType());
+  constexpr double infinity = std::numeric_limits<double>::infinity();
   switch (kind) {
   case UnaryKind::Neg:
     return -x;
@@ -63,21 +72,22 @@ static KValue unary(KernelBody &body, UnaryKind kind, KValue x) {
   case UnaryKind::Not:
     return ~x;
   case UnaryKind::Exp:
-    return k.exp(x);
+    // A GPU need not pass NaN on.
+    return k.select(k.isnan(x), x, k.exp(x));
   case UnaryKind::Exp2:
-    return k.exp2(x);
+    return k.select(k.isnan(x), x, k.exp2(x));
   case UnaryKind::Expm1:
     return k.expm1(x);
   case UnaryKind::Log:
-    return k.log(x);
+    return onPositive(k, x, k.log(x), x.like(-infinity));
   case UnaryKind::Log2:
-    return k.log2(x);
+    return onPositive(k, x, k.log2(x), x.like(-infinity));
   case UnaryKind::Log1p:
     return k.log1p(x);
   case UnaryKind::Sqrt:
-    return k.sqrt(x);
+    return onPositive(k, x, k.sqrt(x), x);
   case UnaryKind::Rsqrt:
-    return k.rsqrt(x);
+    return onPositive(k, x, k.rsqrt(x), x.like(1.0) / x);
   case UnaryKind::Sin:
     return k.sin(x);
   case UnaryKind::Cos:
@@ -111,6 +121,44 @@ static KValue divideInteger(KernelBuilder &k, BinaryKind kind, KValue a,
   return k.select(byZero | negates, zero, a % divisor);
 }
 
+/// C's fmod, exact: one subtraction for each bit of the quotient. A subnormal
+/// divisor counts as zero.
+static KValue remainder(KernelBuilder &k, KValue a, KValue b) {
+  Type type = a.getType();
+  bool isWide = type.isF64();
+  Type bits = isWide ? k.i64Type() : k.i32Type();
+  int64_t mantissaBits = isWide ? 52 : 23;
+  KValue one = k.constant(bits, int64_t(1) << mantissaBits);
+  KValue infinity = k.constant(type, std::numeric_limits<double>::infinity());
+  KValue magnitude = k.abs(a), divisor = k.abs(b);
+  KValue divisorBits = k.bitcast(divisor, bits);
+  KValue exponents = (k.bitcast(magnitude, bits) >> mantissaBits) -
+                     (divisorBits >> mantissaBits);
+  KValue isDefined =
+      (magnitude < infinity) & (divisorBits >= one) & (divisor <= infinity);
+  // Nothing to do where the divisor is larger, and no quotient otherwise.
+  KValue first = k.select(isDefined & (divisor < infinity), exponents,
+                          exponents.like(int64_t(-1)));
+  // divisor * 2^n is exact, and so is each difference.
+  KValue rest = k.whileLoop(
+      {magnitude, first}, [&](ArrayRef<KValue> state) { return state[1] >= 0; },
+      [&](ArrayRef<KValue> state) {
+        KValue scaled =
+            k.bitcast(divisorBits + (state[1] << mantissaBits), type);
+        return KernelBuilder::Values{
+            k.select(state[0] >= scaled, state[0] - scaled, state[0]),
+            state[1] - 1};
+      })[0];
+  // The dividend's sign, also for zero.
+  KValue signBit =
+      k.constant(bits, isWide ? std::numeric_limits<int64_t>::min()
+                              : int64_t(std::numeric_limits<int32_t>::min()));
+  rest =
+      k.bitcast(k.bitcast(rest, bits) | (k.bitcast(a, bits) & signBit), type);
+  KValue nan = k.constant(type, std::numeric_limits<double>::quiet_NaN());
+  return k.select(isDefined, rest, nan);
+}
+
 static KValue binary(KernelBody &body, BinaryKind kind, KValue a, KValue b) {
   KernelBuilder &k = body.k;
   bool isFloat = isa<FloatType>(a.getType());
@@ -125,7 +173,7 @@ static KValue binary(KernelBody &body, BinaryKind kind, KValue a, KValue b) {
   case BinaryKind::Div:
     return isFloat ? a / b : divideInteger(k, kind, a, b);
   case BinaryKind::Rem:
-    return isFloat ? a % b : divideInteger(k, kind, a, b);
+    return isFloat ? remainder(k, a, b) : divideInteger(k, kind, a, b);
   case BinaryKind::Max:
     return k.maximum(a, b);
   case BinaryKind::Min:
@@ -148,8 +196,25 @@ static KValue binary(KernelBody &body, BinaryKind kind, KValue a, KValue b) {
   llvm_unreachable("every binary kind has its case");
 }
 
-static KValue compare(KernelBuilder &k, ComparePredicate predicate, KValue a,
-                      KValue b) {
+static KValue compare(ComparePredicate predicate, KValue a, KValue b) {
+  if (a.getType().isInteger(1)) {
+    // GPUs compare no Booleans, and as signed numbers true would lie below
+    // false.
+    switch (predicate) {
+    case ComparePredicate::Eq:
+      return ~(a ^ b);
+    case ComparePredicate::Ne:
+      return a ^ b;
+    case ComparePredicate::Lt:
+      return ~a & b;
+    case ComparePredicate::Le:
+      return ~a | b;
+    case ComparePredicate::Gt:
+      return a & ~b;
+    case ComparePredicate::Ge:
+      return a | ~b;
+    }
+  }
   switch (predicate) {
   case ComparePredicate::Eq:
     return a == b;
@@ -207,7 +272,7 @@ LogicalResult buildElementwise(KernelBody &body) {
                                  body.widen(values[1]));
                  })
                  .Case<CompareOp>([&](auto o) {
-                   return compare(k, o.getPredicate(), body.widen(values[0]),
+                   return compare(o.getPredicate(), body.widen(values[0]),
                                   body.widen(values[1]));
                  })
                  .Case<SelectOp>([&](auto) {

@@ -117,6 +117,8 @@ struct KernelBlock {
 
 void buildPackedDequant(KernelBody &body) {
   KernelBuilder &k = body.k;
+  // Decoding promises the bits of weights/, which rounds each product.
+  k.setContraction(false);
   const OperandLayout &packed = body.input(0);
   weights::ElementType type =
       graph::getElementType(cast<PackedType>(packed.element).getEncoding());
