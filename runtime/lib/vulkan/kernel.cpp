@@ -193,6 +193,22 @@ static std::string spirvVersion(uint32_t word) {
   return weights::concat(word >> 16 & 255, '.', word >> 8 & 255);
 }
 
+/// A header and whole instructions. Drivers take more than this on trust, but
+/// none can walk past the end of such code.
+static bool isSpirv(const std::vector<uint32_t> &words) {
+  constexpr size_t kHeaderWords = 5;
+  if (words.size() < kHeaderWords || words[0] != kSpirvMagic)
+    return false;
+  size_t at = kHeaderWords;
+  while (at < words.size()) {
+    size_t length = words[at] >> 16;
+    if (length == 0 || length > words.size() - at)
+      return false;
+    at += length;
+  }
+  return true;
+}
+
 Error VulkanDevice::loadKernel(const bundle::BundleFile &file,
                                const bundle::fb::Kernel &kernel,
                                std::unique_ptr<Kernel> &result) {
@@ -216,7 +232,7 @@ Error VulkanDevice::loadKernel(const bundle::BundleFile &file,
   // Copied, since the section may hold it at any offset.
   std::vector<uint32_t> words(bytes.size / 4);
   std::memcpy(words.data(), bytes.data, words.size() * 4);
-  if (bytes.size % 4 || words.size() < 5 || words[0] != kSpirvMagic)
+  if (bytes.size % 4 || !isSpirv(words))
     return makeError(POOT_CORRUPT_BUNDLE, file.name(), ": the code of kernel '",
                      name, "' is not SPIR-V; compile the bundle anew")
         .with("kernel", name);
