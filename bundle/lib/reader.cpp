@@ -131,8 +131,7 @@ std::optional<Problem> checkHeader(ByteSpan bytes, FileHeader &header) {
   const size_t known = std::min(bytes.size, sizeof kMagic);
   // "POOT", but not the bytes that a transfer of text changes.
   if (known == sizeof kMagic && std::memcmp(bytes.data, kMagic, known) != 0 &&
-      std::search(bytes.begin(), bytes.begin() + known, kMagic + 1,
-                  kMagic + 5) == bytes.begin() + 1)
+      std::memcmp(bytes.data + 1, kMagic + 1, 4) == 0)
     return problem(Refusal::NotABundle,
                    "not a poot bundle, but may have been one: line ends or "
                    "high bits differ, as after a transfer as text; transfer it "
