@@ -79,7 +79,7 @@ PARTS = (
     compiler_part("Graph", ("weights",), "Dialect/Graph"),
     compiler_part("Kernel", (), "Dialect/Kernel"),
     compiler_part("Plan", ("Graph", "Kernel"), "Dialect/Plan"),
-    compiler_part("Trace", ("weights", "Graph")),
+    compiler_part("Trace", ("weights", "Graph"), test_includes=("Eval",)),
     compiler_part("Model", ("weights", "Graph", "Trace"), None, ("json",),
                   test_includes=("Eval",)),
     compiler_part("Eval", ("weights", "Graph")),
