@@ -18,7 +18,8 @@ int main(int argc, char **argv) {
   }
   size_t count = 0;
   std::error_code error;
-  for (const auto &entry : std::filesystem::directory_iterator(argv[1], error)) {
+  for (const auto &entry :
+       std::filesystem::directory_iterator(argv[1], error)) {
     std::ifstream in(entry.path(), std::ios::binary);
     std::vector<uint8_t> bytes((std::istreambuf_iterator<char>(in)),
                                std::istreambuf_iterator<char>());

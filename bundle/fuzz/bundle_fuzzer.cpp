@@ -1,4 +1,5 @@
-//===- bundle_fuzzer.cpp - Hostile bundles never harm the reader ------------===//
+//===- bundle_fuzzer.cpp - Hostile bundles never harm the reader
+//------------===//
 //
 // The first byte chooses whether the others are a file, or an index that gets
 // a right header, hash and data area, so that the hash keeps nobody out. What

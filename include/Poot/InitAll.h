@@ -33,8 +33,8 @@
 namespace poot {
 
 inline void registerAllDialects(mlir::DialectRegistry &registry) {
-  registry.insert<graph::GraphDialect, kernel::KernelDialect,
-                  plan::PlanDialect>();
+  registry
+      .insert<graph::GraphDialect, kernel::KernelDialect, plan::PlanDialect>();
 
   // Upstream's that poot's IR is made of.
   registry.insert<mlir::arith::ArithDialect, mlir::cf::ControlFlowDialect,

@@ -6,9 +6,9 @@
 // near to correctly rounded as the accumulation type lets them be. Equal inputs
 // give equal bytes, whatever the number of threads.
 //
-// The module must have passed its verifiers and `graph-verify`. What a device leaves open or can't
-// report (an index out of range, a division by zero) is an error here, given
-// at the op's location.
+// The module must have passed its verifiers and `graph-verify`. What a device
+// leaves open or can't report (an index out of range, a division by zero) is an
+// error here, given at the op's location.
 //
 //===----------------------------------------------------------------------===//
 
