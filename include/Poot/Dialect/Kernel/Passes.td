@@ -73,7 +73,6 @@ def KernelRotateLoops : Pass<"kernel-rotate-loops", "::poot::kernel::FuncOp"> {
   }];
   let dependentDialects = ["::mlir::arith::ArithDialect",
                            "::mlir::scf::SCFDialect"];
-  let statistics = [Statistic<"numRotated", "rotated", "Loops rotated">];
 }
 
 #endif // POOT_DIALECT_KERNEL_PASSES_TD

@@ -129,5 +129,4 @@ void RotateLoops::runOnOperation() {
   });
   for (scf::WhileOp loop : loops)
     rotate(loop);
-  numRotated += loops.size();
 }
