@@ -1,8 +1,9 @@
 //===- ContractionKernels.cpp - Bodies of the matrix products -------------===//
 //
 // Register-blocked products: an invocation computes a small tile of outputs
-// and keeps its sums in registers, without workgroup memory or barriers. The
-// block follows the shape, so that small products still fill a device.
+// and keeps its sums in registers. Batch dimensions that the right operand is
+// broadcast along count as rows, so that the query heads of a group share the
+// loads of their keys.
 //
 //===----------------------------------------------------------------------===//
 
@@ -16,8 +17,10 @@ namespace poot::planner {
 
 using kernel::KernelBuilder;
 
-/// Invocations that a block should leave, where the product is large enough.
-static constexpr int64_t kWantedInvocations = 512;
+/// Invocations that a block should leave, where there are as many outputs.
+static constexpr int64_t kWantedInvocations = 64;
+/// Most outputs of an invocation, which keeps their sums in registers.
+static constexpr int64_t kMaxOutputs = 32;
 
 /// The type that sums of `element` are kept in.
 static Type accumulator(KernelBuilder &k, Type element) {
@@ -36,19 +39,58 @@ struct Block {
   int64_t columns = 1;
 };
 
-Block chooseBlock(int64_t batches, int64_t rows, int64_t columns) {
+/// A product as rows and columns of a batch of matrices.
+struct Product {
+  /// Batch dimensions of the output that remain, from the outermost.
+  size_t batchRank = 0;
+  int64_t batches = 1;
+  /// The dimensions that count as rows, and their product.
+  Extents rowShape;
+  int64_t rows = 1;
+  int64_t columns = 1;
+  int64_t depth = 1;
   Block block;
-  auto invocations = [&](int64_t r, int64_t c) {
-    return batches * static_cast<int64_t>(llvm::divideCeil(rows, r)) *
-           static_cast<int64_t>(llvm::divideCeil(columns, c));
+};
+
+Product analyze(const KernelRequest &request) {
+  const OperandLayout &left = request.inputs[0], &right = request.inputs[1];
+  const OperandLayout &out = request.outputs[0];
+  size_t rank = out.shape.size();
+  Product product;
+  product.columns = out.shape[rank - 1];
+  product.depth = left.shape.back();
+  product.batchRank = rank - 2;
+  while (product.batchRank > 0 && (right.strides[product.batchRank - 1] == 0 ||
+                                   out.shape[product.batchRank - 1] == 1))
+    --product.batchRank;
+  for (size_t dim = 0; dim < product.batchRank; ++dim)
+    product.batches *= out.shape[dim];
+  for (size_t dim = product.batchRank; dim + 1 < rank; ++dim) {
+    product.rowShape.push_back(out.shape[dim]);
+    product.rows *= out.shape[dim];
+  }
+
+  auto invocations = [&](int64_t rows, int64_t columns) {
+    return product.batches * llvm::divideCeilSigned(product.rows, rows) *
+           llvm::divideCeilSigned(product.columns, columns);
   };
-  while (block.columns < 4 && columns > block.columns &&
-         invocations(block.rows, block.columns * 2) >= kWantedInvocations)
-    block.columns *= 2;
-  while (block.rows < 8 && rows > block.rows &&
-         invocations(block.rows * 2, block.columns) >= kWantedInvocations)
-    block.rows *= 2;
-  return block;
+  // An invocation loads rows + columns elements for rows * columns products;
+  // the block with the fewest loads in all wins.
+  int64_t wanted = std::min(kWantedInvocations, invocations(1, 1));
+  int64_t fewestLoads = std::numeric_limits<int64_t>::max();
+  for (int64_t rows = 1; rows <= 8; ++rows) {
+    for (int64_t columns = 1; columns <= 8; columns *= 2) {
+      int64_t count = invocations(rows, columns);
+      int64_t loads = count * (rows + columns);
+      if (rows > product.rows || columns >= 2 * product.columns ||
+          rows * columns > kMaxOutputs || count < wanted ||
+          loads >= fewestLoads)
+        continue;
+      product.block = {rows, columns};
+      fewestLoads = loads;
+    }
+  }
+  return product;
 }
 
 /// Emits the sum over `depth` for a block of outputs. `left(r, i)` and
@@ -73,94 +115,98 @@ contract(KernelBuilder &k, Block block, int64_t depth, Type type,
       }
     }
   };
-  // Four steps an iteration, then the rest.
-  int64_t unroll = depth >= 16 ? 4 : 1;
-  int64_t whole = depth / unroll * unroll;
-  auto run = [&](int64_t begin, int64_t end, int64_t by) {
-    KernelBuilder::Values result =
-        k.forLoop(k.i32(begin), k.i32(end), k.i32(by), sums,
-                  [&](KValue i, ArrayRef<KValue> carried) {
-                    KernelBuilder::Values next(carried);
-                    for (int64_t u = 0; u < by; ++u)
-                      step(i + u, next);
-                    return next;
-                  });
-    sums.assign(result.begin(), result.end());
-  };
-  if (whole > 0)
-    run(0, whole, unroll);
-  if (whole < depth)
-    run(whole, depth, 1);
-  return sums;
-}
-
-/// The index of an operand's element: batch indices, then row and column.
-Index matrixIndex(ArrayRef<KValue> batch, KValue row, KValue column) {
-  Index index(batch);
-  index.push_back(row);
-  index.push_back(column);
-  return index;
+  // Four steps an iteration where they come out even.
+  int64_t unroll = depth >= 16 && depth % 4 == 0 ? 4 : 1;
+  KernelBuilder::Values result =
+      k.forLoop(k.i32(0), k.i32(depth), k.i32(unroll), sums,
+                [&](KValue i, ArrayRef<KValue> carried) {
+                  KernelBuilder::Values next(carried);
+                  for (int64_t u = 0; u < unroll; ++u)
+                    step(i + u, next);
+                  return next;
+                });
+  return SmallVector<KValue>(result.begin(), result.end());
 }
 
 } // namespace
 
+int32_t matmulWorkgroupSize(const KernelRequest &request) {
+  Product product = analyze(request);
+  // Small products spread better in small workgroups.
+  int64_t blocks =
+      product.batches *
+      llvm::divideCeilSigned(product.rows, product.block.rows) *
+      llvm::divideCeilSigned(product.columns, product.block.columns);
+  return blocks <= 1024 ? 32 : 64;
+}
+
 void buildMatmul(KernelBody &body) {
   KernelBuilder &k = body.k;
+  Product product = analyze(body.request);
+  Block block = product.block;
   const OperandLayout &out = body.output();
-  size_t rank = out.shape.size();
-  int64_t rows = out.shape[rank - 2], columns = out.shape[rank - 1];
-  int64_t depth = body.input(0).shape.back();
-  Extents grid(out.shape.begin(), out.shape.end() - 2);
-  int64_t batches = 1;
-  for (int64_t extent : grid)
-    batches *= extent;
-  Block block = chooseBlock(batches, rows, columns);
-  grid.push_back(llvm::divideCeil(rows, block.rows));
-  grid.push_back(llvm::divideCeil(columns, block.columns));
-
+  Extents grid(out.shape.begin(), out.shape.begin() + product.batchRank);
+  grid.push_back(llvm::divideCeilSigned(product.rows, block.rows));
+  grid.push_back(llvm::divideCeilSigned(product.columns, block.columns));
   int64_t count = 1;
   for (int64_t extent : grid)
     count *= extent;
+
   Index id = body.delinearize(body.linearId(count), grid);
-  ArrayRef<KValue> batch = ArrayRef<KValue>(id).drop_back(2);
+  KValue columnBlock = id.pop_back_val();
+  KValue rowBlock = id.pop_back_val();
   // Rows and columns beyond the edge repeat the last one and aren't stored.
-  auto clamped = [&](KValue blockId, int64_t size, int64_t i, int64_t extent) {
-    KValue at = blockId * size + i;
+  auto clamp = [&](KValue at, int64_t size, int64_t extent) {
     return extent % size == 0 ? at : k.min(at, k.i32(extent - 1));
   };
-  SmallVector<KValue> rowIds, columnIds;
-  for (int64_t r = 0; r < block.rows; ++r)
-    rowIds.push_back(clamped(id[rank - 2], block.rows, r, rows));
-  for (int64_t c = 0; c < block.columns; ++c)
-    columnIds.push_back(clamped(id[rank - 1], block.columns, c, columns));
+  SmallVector<KValue> rows, columns;
+  SmallVector<Index> rowIndices; // the batch and row part of an index
+  for (int64_t r = 0; r < block.rows; ++r) {
+    rows.push_back(rowBlock * block.rows + r);
+    Index index = id;
+    llvm::append_range(
+        index, body.delinearize(clamp(rows[r], block.rows, product.rows),
+                                product.rowShape));
+    rowIndices.push_back(index);
+  }
+  SmallVector<KValue> columnIds;
+  for (int64_t c = 0; c < block.columns; ++c) {
+    columns.push_back(columnBlock * block.columns + c);
+    columnIds.push_back(clamp(columns[c], block.columns, product.columns));
+  }
 
   Type type = accumulator(k, body.input(0).element);
   auto operand = [&](unsigned i, Index index) {
     KValue value = body.load(i, index);
     return value.getType() == type ? value : k.cast(value, type);
   };
-  SmallVector<KValue> sums = contract(
-      k, block, depth, type,
-      [&](int64_t r, KValue i) {
-        return operand(0, matrixIndex(batch, rowIds[r], i));
-      },
-      [&](int64_t c, KValue i) {
-        return operand(1, matrixIndex(batch, i, columnIds[c]));
-      });
+  auto left = [&](int64_t r, KValue i) {
+    Index index = rowIndices[r];
+    index.push_back(i);
+    return operand(0, index);
+  };
+  auto right = [&](int64_t c, KValue i) {
+    // The batch dimensions that count as rows don't move the right operand.
+    Index index(rowIndices[0]);
+    index.back() = i;
+    index.push_back(columnIds[c]);
+    return operand(1, index);
+  };
+  SmallVector<KValue> sums =
+      contract(k, block, product.depth, type, left, right);
 
   for (int64_t r = 0; r < block.rows; ++r) {
     for (int64_t c = 0; c < block.columns; ++c) {
-      KValue row = id[rank - 2] * block.rows + r;
-      KValue column = id[rank - 1] * block.columns + c;
       auto write = [&] {
-        body.store(0, matrixIndex(batch, row, column),
-                   body.narrow(0, sums[r * block.columns + c]));
+        Index index = rowIndices[r];
+        index.push_back(columnIds[c]);
+        body.store(0, index, body.narrow(0, sums[r * block.columns + c]));
       };
       KValue inside = k.boolean(true);
-      if (rows % block.rows != 0)
-        inside = inside & (row < rows);
-      if (columns % block.columns != 0)
-        inside = inside & (column < columns);
+      if (product.rows % block.rows != 0)
+        inside = inside & (rows[r] < product.rows);
+      if (product.columns % block.columns != 0)
+        inside = inside & (columns[c] < product.columns);
       if (inside.getConstant() == 1)
         write();
       else

@@ -91,6 +91,8 @@ void buildIndexedMatmul(KernelBody &body);
 void buildPackedDequant(KernelBody &body);
 void buildRandomBits(KernelBody &body);
 
+/// Invocations of a workgroup that a product wants.
+int32_t matmulWorkgroupSize(const KernelRequest &request);
 /// Invocations of a workgroup that the ops above want.
 int32_t workgroupSizeFor(const KernelRequest &request);
 

@@ -102,6 +102,8 @@ struct ReducedDims {
 } // namespace
 
 int32_t workgroupSizeFor(const KernelRequest &request) {
+  if (isa_and_nonnull<MatmulOp>(request.op))
+    return matmulWorkgroupSize(request);
   // The bodies that share work through workgroup arrays count on kGroupSize;
   // all others take the same.
   return kGroupSize;
