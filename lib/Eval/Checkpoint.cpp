@@ -49,7 +49,8 @@ eval::bindCheckpoint(const weights::Checkpoint &checkpoint) {
     const weights::TensorView *stored =
         checkpoint.find({name.data(), name.size()});
     if (!stored)
-      return emitError() << "isn't a tensor of the weights";
+      return emitError() << "is not among the weights of '" << checkpoint.path()
+                         << "'";
     return fromStored(*stored, type, emitError);
   };
 }

@@ -3,6 +3,8 @@
 #include "Poot/Support/Files.h"
 #include "mlir/Support/FileUtilities.h"
 #include "poot/weights/atomic_file.h"
+#include "llvm/Support/CrashRecoveryContext.h"
+#include "llvm/Support/Process.h"
 #include <cerrno>
 #include <cstdio>
 
@@ -74,6 +76,19 @@ std::unique_ptr<llvm::MemoryBuffer> poot::openNestedFile(StringRef path,
              " brackets are open; at most so many may be nested")
                 .str();
   return nullptr;
+}
+
+void poot::runParser(StringRef path, llvm::function_ref<void()> read) {
+  llvm::CrashRecoveryContext::Enable();
+  llvm::CrashRecoveryContext recovery;
+  bool survived = recovery.RunSafely(read);
+  llvm::CrashRecoveryContext::Disable();
+  if (survived)
+    return;
+  llvm::errs() << path
+               << ": error: is damaged, in a way that LLVM's parser of "
+                  "such files doesn't survive\n";
+  llvm::sys::Process::Exit(1, /*NoCleanup=*/true);
 }
 
 LogicalResult poot::flushOutput(std::string &message) {

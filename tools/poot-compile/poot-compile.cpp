@@ -250,7 +250,8 @@ int main(int argc, char **argv) {
     if (!file)
       return fail(message);
     sources.AddNewSourceBuffer(std::move(file), llvm::SMLoc());
-    module = parseSourceFile<ModuleOp>(sources, &context);
+    runParser(input,
+              [&] { module = parseSourceFile<ModuleOp>(sources, &context); });
   } else {
     progress.step("tracing " + (shapeName.empty() ? input : shapeName));
     auto model = readModel();

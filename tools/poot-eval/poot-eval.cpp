@@ -297,7 +297,9 @@ FailureOr<ModuleOp> Evaluator::parse(const std::string &path) {
     manager = std::make_unique<llvm::SourceMgr>();
     manager->AddNewSourceBuffer(std::move(buffer), {});
     SourceMgrDiagnosticHandler handler(*manager, &context);
-    it->second = parseSourceFile<ModuleOp>(*manager, &context);
+    runParser(path, [&] {
+      it->second = parseSourceFile<ModuleOp>(*manager, &context);
+    });
     if (it->second && failed(graph::verifyModule(*it->second)))
       it->second = nullptr;
   }

@@ -3,6 +3,8 @@
 #include "Poot/InitAll.h"
 #include "Poot/Support/Files.h"
 
+#include "mlir/Bytecode/BytecodeReader.h"
+#include "mlir/Parser/Parser.h"
 #include "mlir/Tools/mlir-opt/MlirOptMain.h"
 #include "llvm/Support/InitLLVM.h"
 
@@ -28,6 +30,17 @@ int main(int argc, char **argv) {
     file = poot::openNestedFile(input, message);
   if (!file)
     return fail(message);
+  // Read once in advance, since nothing that a pass does may look like damage.
+  if (mlir::isBytecode(file->getMemBufferRef()))
+    poot::runParser(input, [&] {
+      mlir::MLIRContext context(registry);
+      context.allowUnregisteredDialects(
+          config.shouldAllowUnregisteredDialects());
+      mlir::ScopedDiagnosticHandler silence(
+          &context, [](mlir::Diagnostic &) { return mlir::success(); });
+      mlir::parseSourceString<mlir::ModuleOp>(file->getBuffer(),
+                                              mlir::ParserConfig(&context));
+    });
   std::string text;
   llvm::raw_string_ostream stream(text);
   if (failed(mlir::MlirOptMain(stream, std::move(file), registry, config)))

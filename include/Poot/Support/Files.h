@@ -10,6 +10,7 @@
 #define POOT_SUPPORT_FILES_H
 
 #include "mlir/Support/LLVM.h"
+#include "llvm/ADT/STLFunctionalExtras.h"
 #include "llvm/Support/MemoryBuffer.h"
 #include <memory>
 #include <string>
@@ -31,6 +32,12 @@ std::unique_ptr<llvm::MemoryBuffer> openNestedFile(llvm::StringRef path,
 /// before; "-" is standard output. The MESSAGE of a failure names the file.
 mlir::LogicalResult writeOutput(llvm::StringRef path, llvm::StringRef bytes,
                                 std::string &message);
+
+/// Runs READ, a parser of LLVM's on the contents of PATH. Those of bytecode and
+/// SPIR-V trust what they read. Where one crashes, this says that the file is
+/// damaged and ends the process with status 1: what the parser touched can't be
+/// used or freed any more.
+void runParser(llvm::StringRef path, llvm::function_ref<void()> read);
 
 /// Whether what went to llvm::outs() so far reached standard output. Without
 /// this question LLVM ends the process with a message of its own.

@@ -1,5 +1,6 @@
 //===- Translation.cpp - Kernels to SPIR-V on the command line ------------===//
 
+#include "Poot/Support/Files.h"
 #include "Poot/Target/Spirv.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -92,10 +93,13 @@ void poot::registerSpirvTranslations() {
         std::memcpy(words.data(), buffer->getBufferStart(),
                     buffer->getBufferSize());
         context->loadDialect<spirv::SPIRVDialect>();
-        OwningOpRef<spirv::ModuleOp> module =
-            spirv::deserialize(words, context);
-        if (!module)
+        OwningOpRef<spirv::ModuleOp> module;
+        runParser(buffer->getBufferIdentifier(),
+                  [&] { module = spirv::deserialize(words, context); });
+        if (!module) {
+          emitError(loc) << "is no SPIR-V module that can be read";
           return {};
+        }
         OwningOpRef<ModuleOp> result = ModuleOp::create(loc);
         result->push_back(module.release());
         return OwningOpRef<Operation *>(result.release().getOperation());
