@@ -344,6 +344,35 @@ View sliceAlong(const View &view, int64_t dim, int64_t begin, int64_t extent) {
 LogicalResult ProgramLowering::splitDispatch(Operation *op,
                                              ArrayRef<View> inputs,
                                              ArrayRef<View> outputs) {
+  // A table too large for one binding: a dispatch for each part of its rows,
+  // which writes the results that lie there. Splitting the results by columns
+  // instead would leave a binding of nearly all rows, whatever the column.
+  auto gather = dyn_cast_or_null<GatherOp>(op);
+  if (gather && exceedsBinding(inputs[0]) && !exceedsBinding(inputs[1]) &&
+      !exceedsBinding(outputs[0])) {
+    int64_t dim = gather.getDim();
+    int64_t rows = inputs[0].layout.shape[dim];
+    int64_t bytes = bindView(inputs[0]).second.spanBytes();
+    int64_t parts = llvm::divideCeil(bytes, target.maxBindingBytes -
+                                                plan::kBufferAlignment);
+    int64_t step = std::max<int64_t>(rows / parts, 1);
+    for (int64_t first = 0; first < rows; first += step) {
+      View part =
+          sliceAlong(inputs[0], dim, first, std::min(step, rows - first));
+      if (exceedsBinding(part))
+        break;
+      KernelRequest request;
+      request.op = op;
+      request.firstRow = first;
+      request.tableRows = rows;
+      if (failed(emitDispatch(op, op->getLoc(), request, {part, inputs[1]},
+                              outputs)))
+        return failure();
+      if (first + step >= rows)
+        return success();
+    }
+  }
+
   // The outermost output dimension whose split shrinks every operand that is
   // too large, or failing that some.
   int64_t rank = outputs.front().layout.shape.size();
@@ -398,33 +427,6 @@ LogicalResult ProgramLowering::splitDispatch(Operation *op,
     return success();
   }
 
-  // A table too large for one binding: a dispatch for each part of its rows,
-  // which writes the results that lie there.
-  auto gather = dyn_cast_or_null<GatherOp>(op);
-  if (gather && exceedsBinding(inputs[0]) && !exceedsBinding(inputs[1]) &&
-      !exceedsBinding(outputs[0])) {
-    int64_t dim = gather.getDim();
-    int64_t rows = inputs[0].layout.shape[dim];
-    int64_t bytes = bindView(inputs[0]).second.spanBytes();
-    int64_t parts = llvm::divideCeil(bytes, target.maxBindingBytes -
-                                                plan::kBufferAlignment);
-    int64_t step = std::max<int64_t>(rows / parts, 1);
-    for (int64_t first = 0; first < rows; first += step) {
-      View part =
-          sliceAlong(inputs[0], dim, first, std::min(step, rows - first));
-      if (exceedsBinding(part))
-        break;
-      KernelRequest request;
-      request.op = op;
-      request.firstRow = first;
-      request.tableRows = rows;
-      if (failed(emitDispatch(op, op->getLoc(), request, {part, inputs[1]},
-                              outputs)))
-        return failure();
-      if (first + step >= rows)
-        return success();
-    }
-  }
   return op->emitError("needs an operand of more than ")
          << target.maxBindingBytes << " bytes, the most that " << target.name
          << " binds at once, and can't be split";
