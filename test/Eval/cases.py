@@ -4,8 +4,8 @@ seeded inputs and expected outputs computed by numpy.
 A case is one entry function. `all_cases` yields them; `module` joins cases into
 one .mlir module. References follow docs/graph-semantics.md and are independent
 of poot: floats in the widest type numpy has, integers exact. i1 never crosses
-an entry's border, so i1 operands enter and leave as i8. bf16 arrays are f32
-arrays of bf16 values.
+an entry's border, so i1 operands enter and leave as i8, or i32 where `Builder`
+is told so. bf16 arrays are f32 arrays of bf16 values.
 """
 
 import dataclasses
@@ -100,6 +100,7 @@ class Case:
     inputs: dict     # slot name -> array
     outputs: list
     accumulate: str  # "f32" or "f64"
+    group: str = ""  # the function of this file that made it
 
 
 def tensor(shape, kind):
@@ -108,6 +109,8 @@ def tensor(shape, kind):
 
 class Builder:
     """Writes one function."""
+
+    border = "i8"  # the type in which i1 enters and leaves
 
     def __init__(self, op, kind, accumulate="f32"):
         self.op, self.kind, self.accumulate = op, kind, accumulate
@@ -123,7 +126,7 @@ class Builder:
     def slot(self, array, kind):
         """A value that holds ARRAY."""
         name = f"x{len(self.inputs)}"
-        border = "i8" if kind == "i1" else kind
+        border = self.border if kind == "i1" else kind
         self.inputs[name] = np.ascontiguousarray(array).astype(NUMPY[border])
         self.inputs[name] = self.inputs[name].reshape(array.shape)
         type = tensor(array.shape, border)
@@ -138,8 +141,9 @@ class Builder:
         shape = reference.shape
         if kind == "i1":
             value = self.value(f"graph.cast {value} : {tensor(shape, 'i1')} -> "
-                               f"{tensor(shape, 'i8')}")
-            kind, reference = "i8", reference.astype(np.int8)
+                               f"{tensor(shape, self.border)}")
+            kind = self.border
+            reference = reference.astype(NUMPY[kind])
         name = f"y{len(self.outputs)}"
         self.outputs.append(Output(name, kind, reference, rule or exact()))
         self.results.append((value, tensor(shape, kind)))
@@ -169,12 +173,12 @@ def module(cases):
 # --- Inputs -------------------------------------------------------------------
 
 class Inputs:
-    """Random arrays. With SPECIALS, floats include what not every device treats
-    like the oracle: NaN, infinities and subnormals."""
+    """Random arrays. SUBNORMALS says whether floats include subnormal numbers,
+    which a device may take as zero."""
 
-    def __init__(self, seed, specials):
+    def __init__(self, seed, subnormals):
         self.rng = np.random.default_rng(seed)
-        self.specials = specials
+        self.subnormals = subnormals
 
     def floats(self, shape, kind, low=-4.0, high=4.0, edges=True):
         """Random numbers, magnitudes 2^low to 2^high, with edge values."""
@@ -182,11 +186,11 @@ class Inputs:
         values = (np.exp2(self.rng.uniform(low, high, size))
                   * self.rng.choice([-1.0, 1.0], size))
         bits, least = FORMAT[kind]
-        special = [0.0, -0.0, 1.0, -1.0, 0.5, -0.5, 1.5, 2.5, -2.5]
-        if self.specials:
-            special += [math.nan, math.inf, -math.inf, LARGEST[kind],
-                        -LARGEST[kind], 2.0 ** least, 2.0 ** (least - bits + 1),
-                        -(2.0 ** (least - 1))]
+        special = [0.0, -0.0, 1.0, -1.0, 0.5, -0.5, 1.5, 2.5, -2.5,
+                   math.nan, math.inf, -math.inf, LARGEST[kind],
+                   -LARGEST[kind], 2.0 ** least]
+        if self.subnormals:
+            special += [2.0 ** (least - bits + 1), -(2.0 ** (least - 1))]
         if edges and size >= 2 * len(special):
             places = self.rng.permutation(size)[:len(special)]
             values[places] = special
@@ -878,14 +882,17 @@ GROUPS = [unary, binary, compare_and_select, cast, constant_and_iota, moves,
           reduce, scan, arg_top_k, matmul, indexed_matmul, random_bits]
 
 
-def all_cases(golden_folder, specials=True):
+def all_cases(golden_folder, subnormals=lambda group: True):
     """Every case, always the same. Those of packed weights need the file that
-    `write_golden_gguf` makes of GOLDEN_FOLDER as weights."""
+    `write_golden_gguf` makes of GOLDEN_FOLDER as weights. SUBNORMALS says for
+    each group whether its inputs include subnormal numbers."""
     with np.errstate(all="ignore"):
         for group in GROUPS:
             # A group's inputs don't depend on the other groups.
-            inputs = Inputs(zlib.crc32(group.__name__.encode()), specials)
+            inputs = Inputs(zlib.crc32(group.__name__.encode()),
+                            subnormals(group))
             for number, builder in enumerate(group(inputs)):
-                yield builder.case(number)
+                yield dataclasses.replace(builder.case(number),
+                                          group=group.__name__)
         for number, builder in enumerate(packed(golden_folder)):
-            yield builder.case(number)
+            yield dataclasses.replace(builder.case(number), group="packed")
