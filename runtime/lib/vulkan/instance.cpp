@@ -5,6 +5,7 @@
 #include "poot/bundle/features.h"
 
 #include <algorithm>
+#include <atomic>
 #include <cstdlib>
 #include <cstring>
 
@@ -152,6 +153,14 @@ Instance::~Instance() {
                                           "vkDestroyDebugUtilsMessengerEXT"));
     if (destroy)
       destroy(handle_, messenger_, nullptr);
+  } else {
+    // The first instance to end lives on to the end of the process, so that the
+    // loader keeps the drivers loaded: NVIDIA's 580 can't be unloaded and
+    // loaded again more than about 30 times in one process.
+    static std::atomic<VkInstance> kept{VK_NULL_HANDLE};
+    VkInstance none = VK_NULL_HANDLE;
+    if (kept.compare_exchange_strong(none, handle_))
+      return;
   }
   functions_.DestroyInstance(handle_, nullptr);
 }
