@@ -2,6 +2,7 @@
 
 #include "Poot/Model/Config.h"
 
+#include <algorithm>
 #include <cmath>
 #include <utility>
 
@@ -55,6 +56,10 @@ Status model::verify(const ModelConfig &config, const std::string &where) {
                      ": the rope high frequency factor must exceed the low "
                      "one");
   return {};
+}
+
+int64_t model::defaultCapacity(const ModelConfig &config) {
+  return std::min<int64_t>(config.contextLength, 2048);
 }
 
 std::vector<float> model::ropeFrequencies(const RopeConfig &rope) {

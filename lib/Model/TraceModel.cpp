@@ -107,7 +107,7 @@ static OwningOpRef<Operation *> translateGguf(const llvm::SourceMgr &sources,
     return {};
   }
   if (shape.capacity == 0)
-    shape.capacity = std::min<int64_t>(read->config.contextLength, 2048);
+    shape.capacity = defaultCapacity(read->config);
   return traceModel(*context, *read, shape).release().getOperation();
 }
 

@@ -131,9 +131,7 @@ stepShapes(const model::ModelConfig &config) {
     return activation.status();
   base.numerics.kv = *kv;
   base.numerics.activation = *activation;
-  base.capacity = capacity;
-  if (capacity == 0)
-    base.capacity = std::min<int64_t>(config.contextLength, 2048);
+  base.capacity = capacity == 0 ? model::defaultCapacity(config) : capacity;
   if (base.capacity > config.contextLength)
     return weights::makeError(
         weights::StatusCode::InvalidArgument, "--capacity ", base.capacity,

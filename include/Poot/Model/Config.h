@@ -56,6 +56,10 @@ struct ModelConfig {
 /// Success, or the number that makes no model. WHERE names the configuration.
 weights::Status verify(const ModelConfig &config, const std::string &where);
 
+/// Positions of each row that a cache holds where the user asks for no other
+/// number: the model's context length, at most 2048.
+int64_t defaultCapacity(const ModelConfig &config);
+
 /// Rotation of pair i in radians a position, for i below rope.dim / 2, scaling
 /// included: base^(-2i / dim). The Llama-3 scaling is that of the released
 /// model's code (llama-models, apply_scaling).
