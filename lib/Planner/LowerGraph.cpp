@@ -82,6 +82,7 @@ private:
   /// The state that the scatter chain starting at `value` is set to.
   StringRef destinedState(Value value);
   LogicalResult checkOldState(Operation *reader, const View &view);
+  LogicalResult keepOldState(Operation *update, StringRef state);
 
   ModuleOp module;
   const TargetInfo &target;
@@ -210,6 +211,30 @@ LogicalResult ProgramLowering::checkOldState(Operation *reader,
       << view.oldState << "' had before its update in place";
   diagnostic.attachNote(it->second->getLoc()) << "updated here";
   return diagnostic;
+}
+
+/// Copies the old value of `state` for readers behind `update`. A program has
+/// none (graph-verify refuses them), but folding an op away lets its users read
+/// the state in its place. Where the extent is open, reading stays an error.
+LogicalResult ProgramLowering::keepOldState(Operation *update,
+                                            StringRef state) {
+  for (Operation &op : *update->getBlock()) {
+    if (&op == update)
+      break;
+    for (Value result : op.getResults()) {
+      View view = views.lookup(result);
+      if (view.oldState != state || view.layout.openState ||
+          llvm::none_of(result.getUsers(), [&](Operation *user) {
+            return update->isBeforeInBlock(user);
+          }))
+        continue;
+      FailureOr<View> kept = materialize(update, view);
+      if (failed(kept))
+        return failure();
+      views[result] = *kept;
+    }
+  }
+  return success();
 }
 
 LogicalResult ProgramLowering::emitDispatch(Operation *op, Location loc,
@@ -355,7 +380,7 @@ LogicalResult ProgramLowering::splitDispatch(Operation *op,
     int64_t bytes = bindView(inputs[0]).second.spanBytes();
     int64_t parts = llvm::divideCeil(bytes, target.maxBindingBytes -
                                                 plan::kBufferAlignment);
-    int64_t step = std::max<int64_t>(rows / parts, 1);
+    int64_t step = llvm::divideCeilSigned(rows, parts);
     for (int64_t first = 0; first < rows; first += step) {
       View part =
           sliceAlong(inputs[0], dim, first, std::min(step, rows - first));
@@ -546,6 +571,8 @@ LogicalResult ProgramLowering::lowerSet(SetOp op) {
       return failure();
     from = *dense;
   }
+  if (isState && failed(keepOldState(op, op.getSymbol())))
+    return failure();
   if (failed(copy(op, from, to)))
     return failure();
   if (isState)
@@ -611,7 +638,8 @@ LogicalResult ProgramLowering::lowerScatter(ScatterOp op) {
     if (failed(copy(op, data, copyOf)))
       return failure();
     data = copyOf;
-  } else if (failed(checkOldState(op, data))) {
+  } else if (failed(checkOldState(op, data)) ||
+             failed(keepOldState(op, state))) {
     return failure();
   }
   data.oldState = {};

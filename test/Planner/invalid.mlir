@@ -1,0 +1,41 @@
+// RUN: poot-opt %s --split-input-file --verify-diagnostics --plan-lower-graph=target=vulkan:base
+
+// The value of an open state isn't copied for readers behind its update.
+graph.state @s : tensor<?x4xf32>
+func.func @old_value(%i: tensor<1xi32> {graph.name = "i"}, %u: tensor<1x4xf32> {graph.name = "u"}) -> (tensor<1x4xf32> {graph.name = "y"}) {
+  %old = graph.get @s : tensor<?x4xf32>
+  // expected-note @+1 {{updated here}}
+  %new = graph.scatter %old, %i, %u : tensor<?x4xf32>, tensor<1xi32>, tensor<1x4xf32>
+  // expected-error @+1 {{reads the value that state '@s' had before its update in place}}
+  %y = graph.gather %old, %i dim 0 : tensor<?x4xf32>, tensor<1xi32> -> tensor<1x4xf32>
+  graph.set @s, %new : tensor<?x4xf32>
+  return %y : tensor<1x4xf32>
+}
+
+// -----
+
+graph.state @open : tensor<?x4xf32>
+func.func @open_copy(%i: tensor<i32> {graph.name = "i"}, %u: tensor<4xf32> {graph.name = "u"}) -> (tensor<1x4xf32> {graph.name = "y"}) {
+  %old = graph.get @open : tensor<?x4xf32>
+  // expected-error @+1 {{a state with an open extent can only be updated in place: set the state to this value}}
+  %new = graph.scatter %old, %i, %u : tensor<?x4xf32>, tensor<i32>, tensor<4xf32>
+  %zero = graph.constant dense<0> : tensor<1xi32>
+  %y = graph.gather %new, %zero dim 0 : tensor<?x4xf32>, tensor<1xi32> -> tensor<1x4xf32>
+  return %y : tensor<1x4xf32>
+}
+
+// -----
+
+func.func @wide(%x: tensor<4xf16> {graph.name = "x"}) -> (tensor<4xf16> {graph.name = "y"}) {
+  // expected-error @+1 {{element type 'f16' is beyond vulkan:base; vulkan:f16 has it}}
+  %y = graph.unary neg %x : tensor<4xf16>
+  return %y : tensor<4xf16>
+}
+
+// -----
+
+func.func @too_long(%x: tensor<1x40000000xf32> {graph.name = "x"}) -> (tensor<1x40000000xf32> {graph.name = "y"}) {
+  // expected-error @+1 {{needs an operand of more than 134217728 bytes, the most that vulkan:base binds at once, and can't be split}}
+  %y = graph.scan sum %x dim 1 : tensor<1x40000000xf32>
+  return %y : tensor<1x40000000xf32>
+}
