@@ -4,9 +4,11 @@
 #include "mlir/Support/FileUtilities.h"
 #include "poot/weights/atomic_file.h"
 #include "llvm/Support/CrashRecoveryContext.h"
+#include "llvm/Support/ErrorHandling.h"
 #include "llvm/Support/Process.h"
 #include <cerrno>
 #include <cstdio>
+#include <cstdlib>
 
 using namespace mlir;
 using namespace poot;
@@ -81,6 +83,9 @@ std::unique_ptr<llvm::MemoryBuffer> poot::openNestedFile(StringRef path,
 void poot::runParser(StringRef path, llvm::function_ref<void()> read) {
   llvm::CrashRecoveryContext::Enable();
   llvm::CrashRecoveryContext recovery;
+  // LLVM's own fatal errors are crashes as well, but quiet ones.
+  llvm::ScopedFatalErrorHandler quiet(
+      [](void *, const char *, bool) { std::abort(); });
   bool survived = recovery.RunSafely(read);
   llvm::CrashRecoveryContext::Disable();
   if (survived)

@@ -16,6 +16,7 @@ output, no temporary file. The folder of temporary files ends up empty, too.
 
 import argparse
 import concurrent.futures
+import contextlib
 import ctypes
 import os
 import re
@@ -107,7 +108,7 @@ class Runner:
 
     def run(self, case):
         """The defects of CASE, and what the tool printed."""
-        with self.full_disk_lock if case.full_disk else threading.Lock():
+        with self.full_disk_lock if case.full_disk else contextlib.nullcontext():
             return self.run_alone(case)
 
     def run_alone(self, case):
@@ -148,7 +149,7 @@ class Runner:
             )  # fmt: skip
             status, usage = self.wait(process)
         with open(error_path, encoding="utf-8", errors="replace") as file:
-            message = file.read()
+            message = file.read().replace(self.binaries + os.sep, "")
 
         defects = []
         if status is None:
