@@ -28,8 +28,6 @@ public:
   mlir::StringAttr getData(mlir::Location loc,
                            mlir::DenseElementsAttr elements);
 
-  unsigned size() const { return kernels.size(); }
-
 private:
   std::string uniqueName(llvm::StringRef name);
 

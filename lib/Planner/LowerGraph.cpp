@@ -33,18 +33,12 @@ struct View {
   StringRef oldState;
 };
 
-/// Counters that the pass reports.
-struct Counts {
-  unsigned dispatches = 0;
-  unsigned copies = 0;
-};
-
 /// Lowers one function to one program.
 class ProgramLowering {
 public:
   ProgramLowering(ModuleOp module, const TargetInfo &target,
-                  KernelTable &kernels, Counts &counts)
-      : module(module), target(target), kernels(kernels), counts(counts),
+                  KernelTable &kernels)
+      : module(module), target(target), kernels(kernels),
         builder(module.getContext()) {}
 
   LogicalResult lower(func::FuncOp function);
@@ -87,7 +81,6 @@ private:
   ModuleOp module;
   const TargetInfo &target;
   KernelTable &kernels;
-  Counts &counts;
   OpBuilder builder;
   plan::ProgramOp program;
   Operation *lastBuffer = nullptr;
@@ -271,7 +264,6 @@ LogicalResult ProgramLowering::emitDispatch(Operation *op, Location loc,
       builder.getDenseI64ArrayAttr(kernel->grid), buffers,
       builder.getArrayAttr(arguments), builder.getArrayAttr(metadata),
       ValueRange());
-  ++counts.dispatches;
   return success();
 }
 
@@ -462,7 +454,6 @@ LogicalResult ProgramLowering::copy(Operation *forOp, const View &from,
                                     const View &to) {
   if (failed(checkOldState(forOp, from)))
     return failure();
-  ++counts.copies;
   int64_t unit =
       from.layout.isPacked() ? 1 : deviceElementBytes(from.layout.element);
   if (from.buffer && from.layout.isDense() && to.layout.isDense() &&
@@ -761,18 +752,14 @@ struct LowerGraph : impl::PlanLowerGraphBase<LowerGraph> {
     if (failed(info))
       return signalPassFailure();
     KernelTable kernels(module, **info, testVectors);
-    Counts counts;
     for (auto function :
          llvm::make_early_inc_range(module.getOps<func::FuncOp>())) {
       if (function.isExternal())
         continue;
-      ProgramLowering lowering(module, **info, kernels, counts);
+      ProgramLowering lowering(module, **info, kernels);
       if (failed(lowering.lower(function)))
         return signalPassFailure();
     }
-    numDispatches += counts.dispatches;
-    numCopies += counts.copies;
-    numKernels += kernels.size();
   }
 };
 

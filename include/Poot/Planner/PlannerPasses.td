@@ -25,11 +25,6 @@ def PlanLowerGraph : Pass<"plan-lower-graph", "::mlir::ModuleOp"> {
            "give each kernel a seeded check whose expected values the oracle "
            "computes">,
   ];
-  let statistics = [
-    Statistic<"numDispatches", "dispatches", "Dispatches made">,
-    Statistic<"numKernels", "kernels", "Kernels generated">,
-    Statistic<"numCopies", "copies", "Views that needed a copy">,
-  ];
   let dependentDialects = [
     "::mlir::arith::ArithDialect", "::mlir::cf::ControlFlowDialect",
     "::mlir::math::MathDialect", "::mlir::vector::VectorDialect",

@@ -32,10 +32,6 @@ def GraphHoistComputed : Pass<"graph-hoist-computed", "::mlir::ModuleOp"> {
     A symbol is named after the first const that it depends on and what was done
     to it: `blk.0.attn_q.weight.f32` is that const in f32.
   }];
-  let statistics = [
-    Statistic<"numComputed", "computed symbols", "Computed symbols made">,
-    Statistic<"numShared", "shared values", "Values found computed already">
-  ];
   let dependentDialects = ["::poot::graph::GraphDialect",
                            "::mlir::func::FuncDialect"];
 }

@@ -140,8 +140,6 @@ Value HoistComputed::cloneIntoLoad(Value root, IRMapping &mapping) {
       continue;
     mapping.map(op->getResults(), (*it)->getResults());
     clone->erase();
-    if (!isa<GetOp, ConstantOp>(op))
-      ++numShared;
   }
   return mapping.lookup(root);
 }
@@ -188,7 +186,6 @@ ComputedOp HoistComputed::getSymbol(Value value) {
   // memory beside the symbols themselves.
   builder.setInsertionPoint(load.getBody().front().getTerminator());
   SetOp::create(builder, location, FlatSymbolRefAttr::get(symbol), value);
-  ++numComputed;
   return symbol;
 }
 
