@@ -23,15 +23,22 @@ static constexpr int32_t kGroupSize = 64;
 
 KValue combine(KernelBuilder &k, ReduceKind kind, KValue lhs, KValue rhs) {
   bool isBool = lhs.getType().isInteger(1);
+  // No SMax and SMin: spirv-opt, which drivers run, folds them on constants by
+  // the type's sign, and ours has none.
+  bool isInt = isa<IntegerType>(lhs.getType());
   switch (kind) {
   case ReduceKind::Sum:
     return lhs + rhs;
   case ReduceKind::Prod:
     return lhs * rhs;
   case ReduceKind::Max:
-    return isBool ? lhs | rhs : k.maximum(lhs, rhs);
+    return isBool  ? lhs | rhs
+           : isInt ? k.select(lhs < rhs, rhs, lhs)
+                   : k.maximum(lhs, rhs);
   case ReduceKind::Min:
-    return isBool ? lhs & rhs : k.minimum(lhs, rhs);
+    return isBool  ? lhs & rhs
+           : isInt ? k.select(rhs < lhs, rhs, lhs)
+                   : k.minimum(lhs, rhs);
   }
   llvm_unreachable("every reduce kind has its case");
 }
