@@ -9,9 +9,9 @@ packages=(
   libclang-rt-22-dev clang-format-22 cmake ninja-build make ccache mold git
   # libraries
   libflatbuffers-dev flatbuffers-compiler libcli11-dev libpcre2-dev
-  libutf8proc-dev nlohmann-json3-dev libxxhash-dev libvulkan-dev spirv-headers
+  libutf8proc-dev nlohmann-json3-dev libxxhash-dev libvulkan-dev
   # tests: frameworks, validators, two CPU Vulkan drivers, validation layers
-  libgtest-dev librapidcheck-dev libbenchmark-dev spirv-tools
+  libgtest-dev librapidcheck-dev spirv-tools
   mesa-vulkan-drivers vulkan-validationlayers chromium-common
   python3 python3-venv
 )
