@@ -147,7 +147,9 @@ void printOutput(const poot_tensor_info &output,
   const uint64_t count =
       printable ? bytes.size() / size_t(weights::getInfo(*type).blockBytes) : 0;
   for (uint64_t i = 0; i != std::min(count, kMost); ++i)
-    std::printf(" %.9g", bundle::loadElement(*type, bytes.data(), i));
+    // Integers in full, f32 so that it reads back.
+    std::printf(output.element[0] == 'i' ? " %.20g" : " %.9g",
+                bundle::loadElement(*type, bytes.data(), i));
   std::printf("%s\n", !printable      ? " (no numbers to print)"
                       : count > kMost ? " ..."
                                       : "");
