@@ -445,6 +445,8 @@ int run::runEntries(const Options &options) {
   sessionOptions.profile = options.profile;
   rt::Result<rt::Session> session =
       rt::Session::create(*executable, &sessionOptions);
+  if (!session && session.error().code() == POOT_INVALID_ARGUMENT)
+    return fail(session.error().message() + "; here that is --state-extent");
   if (!session)
     return fail(session.error());
   int status = kSuccess;

@@ -328,14 +328,6 @@ TEST_F(PootRun, VerifyReadsEverySection) {
 }
 
 /// The deployment half stays free of the compiler.
-TEST_F(PootRun, LinksNoCompiler) {
-  const Outcome outcome = run("--version >/dev/null; ldd '" POOT_RUN "'");
-  ASSERT_EQ(outcome.status, 0) << outcome.text;
-  EXPECT_NE(outcome.text.find("libpoot-runtime"), std::string::npos);
-  for (const char *library : {"LLVM", "MLIR", "clang"})
-    EXPECT_EQ(outcome.text.find(library), std::string::npos) << outcome.text;
-}
-
 TEST_F(PootRun, ListDevices) {
   const auto json = nlohmann::json::parse(run("--list-devices --json").text);
   ASSERT_FALSE(json["devices"].empty());
