@@ -297,9 +297,9 @@ FailureOr<ModuleOp> Evaluator::parse(const std::string &path) {
     manager = std::make_unique<llvm::SourceMgr>();
     manager->AddNewSourceBuffer(std::move(buffer), {});
     SourceMgrDiagnosticHandler handler(*manager, &context);
-    runParser(path, [&] {
-      it->second = parseSourceFile<ModuleOp>(*manager, &context);
-    });
+    auto &module = it->second;
+    runParser(path,
+              [&] { module = parseSourceFile<ModuleOp>(*manager, &context); });
     if (it->second && failed(graph::verifyModule(*it->second)))
       it->second = nullptr;
   }
@@ -369,7 +369,8 @@ LogicalResult Evaluator::evaluate(const Task &task, ModuleOp module) {
       failed(checkNames(task.outputs, "output", outputNames)))
     return failure();
   SmallVector<Tensor> slots;
-  for (auto [i, name] : llvm::enumerate(slotNames)) {
+  for (size_t i = 0; i != slotNames.size(); ++i) {
+    const auto &name = slotNames[i];
     auto it = task.inputs.find(name);
     if (it == task.inputs.end())
       return report("slot '" + name + "' of '" + function.getName() +

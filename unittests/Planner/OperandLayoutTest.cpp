@@ -18,11 +18,6 @@ using namespace poot::planner;
 
 namespace {
 
-int64_t product(ArrayRef<int64_t> extents) {
-  return std::accumulate(extents.begin(), extents.end(), int64_t(1),
-                         std::multiplies<int64_t>());
-}
-
 /// The index of element `linear` in row-major order.
 Extents indexOf(int64_t linear, ArrayRef<int64_t> shape) {
   Extents index(shape.size());
