@@ -239,7 +239,7 @@ LogicalResult buildElementwise(KernelBody &body) {
 
   if (auto iota = dyn_cast_or_null<IotaOp>(op)) {
     Index index = body.delinearize(id, body.output().shape);
-    KValue number = index[iota.getDim()];
+    KValue number = index[iota.getDim()] + body.request.firstRow;
     // Through f32 for the half types: 16-bit integers may not be there.
     Type element = body.output().element;
     body.store(0, index, convert(k, number, element));

@@ -135,8 +135,8 @@ std::string KernelRequest::key() const {
   os << " ->";
   for (const OperandLayout &layout : outputs)
     os << " " << layout.key();
-  if (tableRows >= 0)
-    os << " rows " << firstRow << " of " << tableRows;
+  if (firstRow != 0 || tableRows >= 0)
+    os << " rows from " << firstRow << " of " << tableRows;
   return text;
 }
 

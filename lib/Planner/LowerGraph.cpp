@@ -52,12 +52,13 @@ private:
   void assignDestinations(func::FuncOp function);
 
   // Commands.
+  /// `firstRow` is that of KernelRequest, for a part of an iota.
   LogicalResult dispatch(Operation *op, ArrayRef<View> inputs,
-                         ArrayRef<View> outputs);
+                         ArrayRef<View> outputs, int64_t firstRow = 0);
   LogicalResult emitDispatch(Operation *op, Location loc, KernelRequest request,
                              ArrayRef<View> inputs, ArrayRef<View> outputs);
   LogicalResult splitDispatch(Operation *op, ArrayRef<View> inputs,
-                              ArrayRef<View> outputs);
+                              ArrayRef<View> outputs, int64_t firstRow);
   LogicalResult copy(Operation *forOp, const View &from, const View &to);
   FailureOr<View> materialize(Operation *forOp, const View &view);
   bool exceedsBinding(const View &view) const;
@@ -268,15 +269,17 @@ LogicalResult ProgramLowering::emitDispatch(Operation *op, Location loc,
 }
 
 LogicalResult ProgramLowering::dispatch(Operation *op, ArrayRef<View> inputs,
-                                        ArrayRef<View> outputs) {
+                                        ArrayRef<View> outputs,
+                                        int64_t firstRow) {
   for (const View &view : inputs)
     if (failed(checkOldState(op, view)))
       return failure();
   if (llvm::any_of(inputs, [&](const View &v) { return exceedsBinding(v); }) ||
       llvm::any_of(outputs, [&](const View &v) { return exceedsBinding(v); }))
-    return splitDispatch(op, inputs, outputs);
+    return splitDispatch(op, inputs, outputs, firstRow);
   KernelRequest request;
   request.op = op;
+  request.firstRow = firstRow;
   return emitDispatch(op, op->getLoc(), request, inputs, outputs);
 }
 
@@ -288,11 +291,7 @@ std::optional<SmallVector<int64_t>> splitInputs(Operation *op, int64_t dim) {
   if (!op || op->hasTrait<OpTrait::Elementwise>())
     return Dims(op ? op->getNumOperands() : 1, dim);
   return TypeSwitch<Operation *, std::optional<Dims>>(op)
-      .Case<IotaOp>([&](IotaOp iota) -> std::optional<Dims> {
-        if (dim == static_cast<int64_t>(iota.getDim()))
-          return std::nullopt;
-        return Dims();
-      })
+      .Case<IotaOp>([](IotaOp) { return Dims(); })
       .Case<PackedDequantOp>(
           [&](PackedDequantOp dequant) -> std::optional<Dims> {
             if (dim + 1 == dequant.getResult().getType().getRank())
@@ -360,7 +359,8 @@ View sliceAlong(const View &view, int64_t dim, int64_t begin, int64_t extent) {
 
 LogicalResult ProgramLowering::splitDispatch(Operation *op,
                                              ArrayRef<View> inputs,
-                                             ArrayRef<View> outputs) {
+                                             ArrayRef<View> outputs,
+                                             int64_t firstRow) {
   // A table too large for one binding: a dispatch for each part of its rows,
   // which writes the results that lie there. Splitting the results by columns
   // instead would leave a binding of nearly all rows, whatever the column.
@@ -438,7 +438,11 @@ LogicalResult ProgramLowering::splitDispatch(Operation *op,
                                      : sliceAlong(view, dim, begin, size));
       for (const View &view : outputs)
         partOutputs.push_back(sliceAlong(view, best, begin, size));
-      if (failed(dispatch(op, partInputs, partOutputs)))
+      // An iota along the split dimension goes on where the last part ended.
+      auto iota = dyn_cast_or_null<IotaOp>(op);
+      bool goesOn = iota && static_cast<int64_t>(iota.getDim()) == best;
+      if (failed(dispatch(op, partInputs, partOutputs,
+                          firstRow + (goesOn ? begin : 0))))
         return failure();
     }
     return success();

@@ -196,7 +196,8 @@ static double work(const KernelRequest &request) {
 DictionaryAttr makeTestVector(Location loc, const KernelRequest &request,
                               const GeneratedKernel &kernel) {
   // A part of a table, or an open extent, has no meaning of its own.
-  if (request.tableRows >= 0 || work(request) > kMaxWork)
+  if (request.firstRow != 0 || request.tableRows >= 0 ||
+      work(request) > kMaxWork)
     return {};
   for (const OperandLayout &layout :
        llvm::concat<const OperandLayout>(request.inputs, request.outputs))

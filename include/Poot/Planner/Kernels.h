@@ -26,8 +26,10 @@ struct KernelRequest {
   /// A scatter takes indices and updates alone: its output holds the data.
   llvm::SmallVector<OperandLayout> inputs;
   llvm::SmallVector<OperandLayout> outputs;
-  /// Gather alone: the rows of the whole table that `inputs[0]` holds, where
-  /// the table was too large for one binding. Rows outside write nothing.
+  /// Where an operand was too large for one binding, the part that this is: of
+  /// an iota, the number that it starts from; of a gather, the rows of the
+  /// whole table (tableRows in all) that `inputs[0]` holds. Rows outside write
+  /// nothing.
   int64_t firstRow = 0;
   int64_t tableRows = -1;
 
