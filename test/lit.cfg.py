@@ -29,5 +29,5 @@ for name in ("HOME", "XDG_CACHE_HOME", "ASAN_OPTIONS", "UBSAN_OPTIONS"):
 config.substitutions.append((r"\bpoot-opt\b", "poot-opt --verify-roundtrip"))
 config.substitutions.append(("%source", config.poot_source_dir))
 config.substitutions.append(
-    ("%python", os.path.join(config.poot_binary_dir, "venv", "bin", "python3"))
+    ("%python", os.path.join(config.poot_source_dir, "build", "venv", "bin", "python3"))
 )
