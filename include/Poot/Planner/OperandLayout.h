@@ -46,6 +46,7 @@ struct OperandLayout {
 
   bool isPacked() const;
   bool isDense() const;
+  /// Elements; only where no extent is open.
   int64_t count() const;
   /// Bytes from the argument's start to the end of the last element; -1 where
   /// an open extent leaves it to the session.
