@@ -13,6 +13,7 @@
 #include "Poot/Model/TraceModel.h"
 #include "Poot/Planner/Passes.h"
 #include "Poot/Support/Files.h"
+#include "Poot/Support/InitTool.h"
 #include "mlir/IR/AsmState.h"
 #include "mlir/IR/MLIRContext.h"
 #include "mlir/Parser/Parser.h"
@@ -21,7 +22,6 @@
 #include "poot/weights/checkpoint.h"
 #include "llvm/Support/CommandLine.h"
 #include "llvm/Support/Format.h"
-#include "llvm/Support/InitLLVM.h"
 #include "llvm/Support/SourceMgr.h"
 #include <chrono>
 #include <unistd.h>
@@ -209,7 +209,7 @@ int fail(const llvm::Twine &message) {
 } // namespace
 
 int main(int argc, char **argv) {
-  llvm::InitLLVM init(argc, argv);
+  poot::InitTool init(argc, argv);
   registerAllPasses();
   registerAsmPrinterCLOptions();
   registerMLIRContextCLOptions();

@@ -7,6 +7,7 @@
 
 #include "Poot/Dialect/Graph/Passes.h"
 #include "Poot/Support/Files.h"
+#include "Poot/Support/InitTool.h"
 #include "Values.h"
 
 #include "poot/weights/checkpoint.h"
@@ -16,7 +17,6 @@
 #include "mlir/Parser/Parser.h"
 #include "llvm/ADT/StringSet.h"
 #include "llvm/Support/CommandLine.h"
-#include "llvm/Support/InitLLVM.h"
 #include "llvm/Support/JSON.h"
 #include "llvm/Support/Path.h"
 #include "llvm/Support/SourceMgr.h"
@@ -457,7 +457,7 @@ LogicalResult Evaluator::evaluate(const Task &task, ModuleOp module) {
 } // namespace
 
 int main(int argc, char **argv) {
-  llvm::InitLLVM init(argc, argv);
+  poot::InitTool init(argc, argv);
   cl::HideUnrelatedOptions(category);
   cl::ParseCommandLineOptions(
       argc, argv,

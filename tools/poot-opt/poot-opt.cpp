@@ -2,14 +2,14 @@
 
 #include "Poot/InitAll.h"
 #include "Poot/Support/Files.h"
+#include "Poot/Support/InitTool.h"
 
 #include "mlir/Bytecode/BytecodeReader.h"
 #include "mlir/Parser/Parser.h"
 #include "mlir/Tools/mlir-opt/MlirOptMain.h"
-#include "llvm/Support/InitLLVM.h"
 
 int main(int argc, char **argv) {
-  llvm::InitLLVM init(argc, argv);
+  poot::InitTool init(argc, argv);
   mlir::DialectRegistry registry;
   poot::registerAllDialects(registry);
   poot::registerAllPasses();

@@ -6,20 +6,20 @@
 
 #include "Poot/InitAll.h"
 #include "Poot/Support/Files.h"
+#include "Poot/Support/InitTool.h"
 
 #include "mlir/IR/AsmState.h"
 #include "mlir/IR/MLIRContext.h"
 #include "mlir/Support/FileUtilities.h"
 #include "mlir/Tools/mlir-translate/Translation.h"
 #include "llvm/Support/CommandLine.h"
-#include "llvm/Support/InitLLVM.h"
 #include "llvm/Support/SourceMgr.h"
 
 using namespace mlir;
 namespace cl = llvm::cl;
 
 int main(int argc, char **argv) {
-  llvm::InitLLVM init(argc, argv);
+  poot::InitTool init(argc, argv);
   poot::registerAllTranslations();
   static cl::list<const Translation *, bool, TranslationParser> translations(
       "", cl::desc("Translation to perform"));
