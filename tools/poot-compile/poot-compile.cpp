@@ -64,11 +64,10 @@ static cl::list<int64_t> prefill(
     "prefill", cl::CommaSeparated,
     cl::desc("Sizes of the chunks in which a prompt is read; 0 for none (32)"),
     cl::value_desc("tokens"), cl::cat(category));
-static cl::list<int64_t>
-    rows("rows", cl::CommaSeparated,
-         cl::desc("Sequences that step together; one set of entries for each "
-                  "number. All but one number need equal rows x capacity (1)"),
-         cl::value_desc("count"), cl::cat(category));
+static cl::opt<int64_t> rows("rows",
+                             cl::desc("Sequences that step together (1)"),
+                             cl::value_desc("count"), cl::init(1),
+                             cl::cat(category));
 static cl::opt<std::string>
     kvType("kv-type",
            cl::desc("Element type of the KV cache: f32, f16 or bf16"),
@@ -118,8 +117,8 @@ weights::Expected<weights::ElementType> parseElement(llvm::StringRef option,
                             weights::quoted(name));
 }
 
-/// The entries that the options ask for: for each number of rows a decode step
-/// and the prefill chunks, each with the likeliest token and with logits.
+/// The entries that the options ask for: a decode step and the prefill chunks,
+/// each with the likeliest token and with logits.
 weights::Expected<std::vector<trace::StepShape>>
 stepShapes(const model::ModelConfig &config) {
   trace::StepShape base;
@@ -129,6 +128,7 @@ stepShapes(const model::ModelConfig &config) {
   auto activation = parseElement("activation-type", activationType);
   if (!activation)
     return activation.status();
+  base.rows = rows;
   base.numerics.kv = *kv;
   base.numerics.activation = *activation;
   base.capacity = capacity == 0 ? model::defaultCapacity(config) : capacity;
@@ -140,28 +140,21 @@ stepShapes(const model::ModelConfig &config) {
   std::vector<int64_t> chunks(prefill.begin(), prefill.end());
   if (chunks.empty())
     chunks.push_back(std::min<int64_t>(32, base.capacity));
-  std::vector<int64_t> rowCounts(rows.begin(), rows.end());
-  if (rowCounts.empty())
-    rowCounts.push_back(1);
-
   std::vector<trace::StepShape> shapes;
-  for (int64_t count : rowCounts) {
-    auto add = [&](trace::Phase phase, int64_t tokens) {
-      for (trace::Suffix suffix :
-           {trace::Suffix::Greedy, trace::Suffix::Logits}) {
-        trace::StepShape shape = base;
-        shape.phase = phase;
-        shape.rows = count;
-        shape.tokens = tokens;
-        shape.suffix = suffix;
-        shapes.push_back(shape);
-      }
-    };
-    add(trace::Phase::Decode, 1);
-    for (int64_t tokens : chunks)
-      if (tokens != 0)
-        add(trace::Phase::Prefill, tokens);
-  }
+  auto add = [&](trace::Phase phase, int64_t tokens) {
+    for (trace::Suffix suffix :
+         {trace::Suffix::Greedy, trace::Suffix::Logits}) {
+      trace::StepShape shape = base;
+      shape.phase = phase;
+      shape.tokens = tokens;
+      shape.suffix = suffix;
+      shapes.push_back(shape);
+    }
+  };
+  add(trace::Phase::Decode, 1);
+  for (int64_t tokens : chunks)
+    if (tokens != 0)
+      add(trace::Phase::Prefill, tokens);
   for (const trace::StepShape &shape : shapes)
     if (weights::Status status = trace::verify(shape); !status.ok())
       return status;
