@@ -8,82 +8,18 @@ using namespace mlir;
 
 namespace poot::planner {
 
-/// Most workgroups along x, which Vulkan lets a device limit to 65,535.
-static constexpr int64_t kMaxWorkgroupsX = 32768;
-
-Type storageType(Type type) {
-  if (type.isInteger(1) || isa<graph::PackedType>(type))
-    return IntegerType::get(type.getContext(), 32);
-  return type;
-}
-
 KernelBody::KernelBody(OpBuilder &builder, Location loc, StringRef name,
                        const KernelRequest &request, int32_t workgroupSize)
-    : k(builder, loc, name, {workgroupSize, 1, 1}), request(request),
-      workgroupSize(workgroupSize) {
-  for (const OperandLayout &layout : request.inputs)
-    inputs.push_back(layout.literal ? KValue()
-                                    : k.addBuffer(storageType(layout.element),
-                                                  kernel::Access::Read));
-  kernel::Access access = request.updatesOutput() ? kernel::Access::ReadWrite
-                                                  : kernel::Access::Write;
-  for (const OperandLayout &layout : request.outputs)
-    outputs.push_back(k.addBuffer(storageType(layout.element), access));
-  auto addExtent = [&](const OperandLayout &layout) {
-    if (layout.openState)
-      return k.addMetadata(k.i32Type());
-    return layout.shape.empty() ? KValue() : k.i32(layout.shape.front());
-  };
-  for (const OperandLayout &layout : request.inputs)
-    inputExtents.push_back(addExtent(layout));
-  for (const OperandLayout &layout : request.outputs)
-    outputExtents.push_back(addExtent(layout));
-}
-
-KValue KernelBody::position(const OperandLayout &layout,
-                            ArrayRef<KValue> index) {
-  assert(index.size() == layout.strides.size() && "one index a dimension");
-  KValue sum = k.i32(layout.offset);
-  for (auto [i, stride] : llvm::zip(index, layout.strides))
-    if (stride != 0)
-      sum = sum + i * stride;
-  return sum;
-}
-
-KValue KernelBody::loadAt(unsigned i, KValue position) {
-  KValue value = k.load(inputs[i], position);
-  return input(i).element.isInteger(1) ? value != 0 : value;
-}
-
-KValue KernelBody::load(unsigned i, ArrayRef<KValue> index) {
-  if (input(i).literal)
-    return k.constant(input(i).literal);
-  return loadAt(i, position(input(i), index));
-}
-
-void KernelBody::store(unsigned i, ArrayRef<KValue> index, KValue value) {
-  if (output(i).element.isInteger(1))
-    value = k.ucast(value, k.i32Type());
-  k.store(outputs[i], position(output(i), index), value);
-}
-
-KValue KernelBody::widen(KValue value) {
-  Type type = value.getType();
-  return type.isF16() || type.isBF16() ? k.cast(value, k.f32Type()) : value;
-}
-
-KValue KernelBody::narrow(unsigned i, KValue value) {
-  return value.getType() == output(i).element
-             ? value
-             : k.cast(value, output(i).element);
-}
+    : KernelFrame(builder, loc, name, workgroupSize),
+      OperandAccess(KernelFrame::builder, request,
+                    KernelArguments::append(KernelFrame::builder, request)),
+      workgroupSize(workgroupSize) {}
 
 KValue KernelBody::linearWorkgroupId(int64_t workgroups) {
-  int64_t x = std::min(workgroups, kMaxWorkgroupsX);
-  grid = {x, llvm::divideCeilSigned(workgroups, x), 1};
+  grid = linearGrid(workgroups);
   KValue id = k.workgroupId(kernel::Dim::X);
   if (grid[1] > 1)
-    id = id + k.workgroupId(kernel::Dim::Y) * x;
+    id = id + k.workgroupId(kernel::Dim::Y) * grid[0];
   return id;
 }
 
@@ -102,19 +38,6 @@ KValue KernelBody::linearWorkgroup(int64_t count) {
   if (grid[0] * grid[1] != count)
     k.returnIf(id >= count);
   return id;
-}
-
-Index KernelBody::delinearize(KValue linear, ArrayRef<int64_t> shape) {
-  Index index(shape.size());
-  for (size_t i = shape.size(); i-- > 0;) {
-    if (i == 0 || shape[i] == 1) {
-      index[i] = shape[i] == 1 ? k.i32(0) : linear;
-      continue;
-    }
-    index[i] = k.urem(linear, k.i32(shape[i]));
-    linear = k.udiv(linear, k.i32(shape[i]));
-  }
-  return index;
 }
 
 GeneratedKernel KernelBody::finish() { return {k.finish(), grid}; }

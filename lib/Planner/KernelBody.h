@@ -8,54 +8,28 @@
 #ifndef POOT_LIB_PLANNER_KERNELBODY_H
 #define POOT_LIB_PLANNER_KERNELBODY_H
 
-#include "Poot/Dialect/Kernel/KernelBuilder.h"
-#include "Poot/Planner/Kernels.h"
+#include "OperandAccess.h"
 
 namespace poot::planner {
 
-using kernel::KValue;
-using Index = llvm::SmallVector<KValue, 4>;
+/// What a kernel body is built on, before its operands can be addressed.
+struct KernelFrame {
+  KernelFrame(mlir::OpBuilder &builder, mlir::Location loc,
+              llvm::StringRef name, int32_t workgroupSize)
+      : builder(builder, loc, name, {workgroupSize, 1, 1}) {}
+  kernel::KernelBuilder builder;
+};
 
-class KernelBody {
+class KernelBody : private KernelFrame, public OperandAccess {
 public:
   KernelBody(mlir::OpBuilder &builder, mlir::Location loc, llvm::StringRef name,
              const KernelRequest &request, int32_t workgroupSize = 64);
-
-  kernel::KernelBuilder k;
-  const KernelRequest &request;
-
-  const OperandLayout &input(unsigned i) const { return request.inputs[i]; }
-  const OperandLayout &output(unsigned i = 0) const {
-    return request.outputs[i];
-  }
-
-  /// The outermost extent of input `i`, at run time where it is open.
-  KValue outermostExtent(unsigned i) { return inputExtents[i]; }
-  KValue outputExtent(unsigned i = 0) { return outputExtents[i]; }
-
-  /// The buffer of an input that is no literal.
-  KValue inputBuffer(unsigned i) { return inputs[i]; }
-  KValue outputBuffer(unsigned i = 0) { return outputs[i]; }
-
-  /// Position of an element in its buffer.
-  KValue position(const OperandLayout &layout, llvm::ArrayRef<KValue> index);
-  /// The element of input `i`; an i1 for a Boolean.
-  KValue load(unsigned i, llvm::ArrayRef<KValue> index);
-  KValue loadAt(unsigned i, KValue position);
-  void store(unsigned i, llvm::ArrayRef<KValue> index, KValue value);
-
-  /// f16 and bf16 in f32, everything else as it is.
-  KValue widen(KValue value);
-  /// To the element type of output `i`, rounding.
-  KValue narrow(unsigned i, KValue value);
 
   /// Ends the invocations beyond `count` and returns this one's number. Sets
   /// the grid; call it once.
   KValue linearId(int64_t count);
   /// One workgroup for each of `count`; returns this one's number.
   KValue linearWorkgroup(int64_t count);
-  /// The index of element `linear` of a tensor of `shape`, in row-major order.
-  Index delinearize(KValue linear, llvm::ArrayRef<int64_t> shape);
 
   GeneratedKernel finish();
 
@@ -63,12 +37,8 @@ private:
   KValue linearWorkgroupId(int64_t workgroups);
 
   int32_t workgroupSize;
-  llvm::SmallVector<KValue> inputs, outputs, inputExtents, outputExtents;
   llvm::SmallVector<int64_t, 3> grid;
 };
-
-/// The element type that a buffer holds for graph elements of `type`.
-mlir::Type storageType(mlir::Type type);
 
 /// Combines two values as a reduction of `kind` does. Floats are f32 or f64.
 KValue combine(kernel::KernelBuilder &k, graph::ReduceKind kind, KValue lhs,

@@ -1,0 +1,104 @@
+//===- OperandAccess.cpp - Reading and writing a kernel's operands --------===//
+
+#include "OperandAccess.h"
+#include "llvm/Support/MathExtras.h"
+
+using namespace mlir;
+
+namespace poot::planner {
+
+/// Most workgroups along x, which Vulkan lets a device limit to 65,535.
+static constexpr int64_t kMaxWorkgroupsX = 32768;
+
+Type storageType(Type type) {
+  if (type.isInteger(1) || isa<graph::PackedType>(type))
+    return IntegerType::get(type.getContext(), 32);
+  return type;
+}
+
+SmallVector<int64_t, 3> linearGrid(int64_t workgroups) {
+  int64_t x = std::min(workgroups, kMaxWorkgroupsX);
+  return {x, llvm::divideCeilSigned(workgroups, x), 1};
+}
+
+KernelArguments KernelArguments::append(kernel::KernelBuilder &k,
+                                        const KernelRequest &request) {
+  KernelArguments arguments;
+  for (const OperandLayout &layout : request.inputs)
+    arguments.inputs.push_back(
+        layout.literal
+            ? Value()
+            : k.addBuffer(storageType(layout.element), kernel::Access::Read));
+  kernel::Access access = request.updatesOutput() ? kernel::Access::ReadWrite
+                                                  : kernel::Access::Write;
+  for (const OperandLayout &layout : request.outputs)
+    arguments.outputs.push_back(
+        k.addBuffer(storageType(layout.element), access));
+  auto addExtent = [&](const OperandLayout &layout) {
+    return layout.openState ? k.addMetadata(k.i32Type()).getValue() : Value();
+  };
+  for (const OperandLayout &layout : request.inputs)
+    arguments.inputExtents.push_back(addExtent(layout));
+  for (const OperandLayout &layout : request.outputs)
+    arguments.outputExtents.push_back(addExtent(layout));
+  return arguments;
+}
+
+KValue OperandAccess::extent(Value argument, const OperandLayout &layout) {
+  if (argument)
+    return {k, argument};
+  return layout.shape.empty() ? KValue() : k.i32(layout.shape.front());
+}
+
+KValue OperandAccess::position(const OperandLayout &layout,
+                               ArrayRef<KValue> index) {
+  assert(index.size() == layout.strides.size() && "one index a dimension");
+  KValue sum = k.i32(layout.offset);
+  for (auto [i, stride] : llvm::zip(index, layout.strides))
+    if (stride != 0)
+      sum = sum + i * stride;
+  return sum;
+}
+
+KValue OperandAccess::loadAt(unsigned i, KValue position) {
+  KValue value = k.load(inputBuffer(i), position);
+  return input(i).element.isInteger(1) ? value != 0 : value;
+}
+
+KValue OperandAccess::load(unsigned i, ArrayRef<KValue> index) {
+  if (input(i).literal)
+    return k.constant(input(i).literal);
+  return loadAt(i, position(input(i), index));
+}
+
+void OperandAccess::store(unsigned i, ArrayRef<KValue> index, KValue value) {
+  if (output(i).element.isInteger(1))
+    value = k.ucast(value, k.i32Type());
+  k.store(outputBuffer(i), position(output(i), index), value);
+}
+
+KValue OperandAccess::widen(KValue value) {
+  Type type = value.getType();
+  return type.isF16() || type.isBF16() ? k.cast(value, k.f32Type()) : value;
+}
+
+KValue OperandAccess::narrow(unsigned i, KValue value) {
+  return value.getType() == output(i).element
+             ? value
+             : k.cast(value, output(i).element);
+}
+
+Index OperandAccess::delinearize(KValue linear, ArrayRef<int64_t> shape) {
+  Index index(shape.size());
+  for (size_t i = shape.size(); i-- > 0;) {
+    if (i == 0 || shape[i] == 1) {
+      index[i] = shape[i] == 1 ? k.i32(0) : linear;
+      continue;
+    }
+    index[i] = k.urem(linear, k.i32(shape[i]));
+    linear = k.udiv(linear, k.i32(shape[i]));
+  }
+  return index;
+}
+
+} // namespace poot::planner
