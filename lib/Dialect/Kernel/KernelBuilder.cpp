@@ -422,8 +422,7 @@ KValue KernelBuilder::workgroupAlloc(int64_t size, Type element) {
   return {*this, alloc};
 }
 KValue KernelBuilder::load(KValue memory, KValue index) {
-  return {*this, LoadOp::create(body, loc, getElementType(memory.getType()),
-                                memory, index)};
+  return {*this, LoadOp::create(body, loc, memory, index)};
 }
 void KernelBuilder::store(KValue memory, KValue index, KValue value) {
   StoreOp::create(body, loc, value, memory, index);

@@ -17,6 +17,7 @@
 #include "mlir/Interfaces/ControlFlowInterfaces.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
 #include "mlir/Interfaces/InferTypeOpInterface.h"
+#include "mlir/Interfaces/MemorySlotInterfaces.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 
 namespace poot::kernel {
@@ -28,11 +29,15 @@ struct ConvergenceResource
   llvm::StringRef getName() final { return "kernel.convergence"; }
 };
 
-/// The element type of a buffer or workgroup array, else null.
+/// The element type of a buffer, workgroup array or table, else null.
 mlir::Type getElementType(mlir::Type memory);
 
 /// The bytes that an element takes in memory.
 unsigned getElementBytes(mlir::Type element);
+
+/// The type of what a load of that leaf reads: the element itself where there
+/// is no leaf. Null where an element has no such leaf.
+mlir::Type getLeafType(mlir::Type memory, std::optional<uint32_t> leaf);
 
 } // namespace poot::kernel
 

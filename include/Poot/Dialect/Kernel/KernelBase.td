@@ -32,6 +32,14 @@ def Kernel_Dialect : Dialect {
     **Floating point.** Arithmetic is done as written. Only where both have
     `fastmath<contract>` may a product and a sum be rounded once.
 
+    **Hooks and specialization.** A kernel may call hooks, which a compiler fills
+    with code of its own, and read specialization constants, which it replaces
+    by numbers. What is left takes its default.
+
+    **Private variables** of an invocation are values, or `kernel.var` where the
+    source assigns them several times or indexes them. A value that was never
+    written is `ub.poison`.
+
     **Convergence.** A barrier must be reached by all invocations of a workgroup
     or by none. A subgroup operation works on the invocations of the subgroup
     that execute it together; optimizations never move it across a branch, merge
@@ -123,6 +131,25 @@ def Kernel_ShuffleKind : Kernel_Enum<"ShuffleKind", "subgroup shuffle", [
 def Kernel_ShuffleKindAttr
     : EnumAttr<Kernel_Dialect, Kernel_ShuffleKind, "shuffle_kind">;
 
+def Kernel_FragmentUse : Kernel_Enum<"FragmentUse", "operand of a product", [
+  I32EnumAttrCase<"A", 0, "a">,
+  I32EnumAttrCase<"B", 1, "b">,
+  I32EnumAttrCase<"Accumulator", 2, "accumulator">,
+]>;
+
+def Kernel_Layout : Kernel_Enum<"FragmentLayout", "order of a matrix in memory", [
+  I32EnumAttrCase<"Row", 0, "row">,
+  I32EnumAttrCase<"Column", 1, "column">,
+]>;
+def Kernel_LayoutAttr : EnumAttr<Kernel_Dialect, Kernel_Layout, "layout">;
+
+def Kernel_Unroll : Kernel_Enum<"Unroll", "what to do with a loop", [
+  I32EnumAttrCase<"None", 0, "nounroll">,
+  I32EnumAttrCase<"Full", 1, "unroll_full">,
+  I32EnumAttrCase<"Count", 2, "unroll">,
+]>;
+def Kernel_UnrollAttr : EnumAttr<Kernel_Dialect, Kernel_Unroll, "unroll">;
+
 //===----------------------------------------------------------------------===//
 // Types
 //===----------------------------------------------------------------------===//
@@ -139,7 +166,8 @@ def Kernel_Buffer : Kernel_Type<"Buffer", "buffer"> {
     An array of elements in device memory whose extent the type doesn't know.
     An element is one of i8, i16, i32, i64, f16, bf16, f32, f64, or a vector of
     2 or 4 of them; it is stored in its natural size, little-endian, packed.
-    A vector element is aligned to its size.
+    A vector element is aligned to its size. Or it is a `!kernel.struct` of
+    these, whose leaves are read and written one by one.
 
     ```mlir
     !kernel.buffer<f32, read>
@@ -177,8 +205,76 @@ def Kernel_Workgroup : Kernel_Type<"Workgroup", "workgroup"> {
   let hasCustomAssemblyFormat = 1;
 }
 
-def Kernel_Memory : AnyTypeOf<[Kernel_Buffer, Kernel_Workgroup],
-                              "buffer or workgroup array">;
+def Kernel_Struct : Kernel_Type<"Struct", "struct"> {
+  let summary = "element of a buffer that has several parts";
+  let description = [{
+    A structure by its leaves: scalars, vectors of 2 or 4, or arrays of such.
+    Nested structures are flattened. Each leaf names its offset in bytes; the
+    number before the colon is the size of the whole.
+
+    ```mlir
+    !kernel.struct<16: f32 at 0, i32 at 4, f16 x 4 at 8>
+    ```
+  }];
+  let parameters = (ins "int64_t":$size,
+                        ArrayRefParameter<"::mlir::Type">:$leaves,
+                        ArrayRefParameter<"int64_t">:$counts,
+                        ArrayRefParameter<"int64_t">:$offsets);
+  let hasCustomAssemblyFormat = 1;
+  let extraClassDeclaration = [{
+    /// The size that the widest leaf is aligned to.
+    int64_t getAlignment() const;
+  }];
+}
+
+def Kernel_Table : Kernel_Type<"Table", "table"> {
+  let summary = "array of constants that the kernel knows";
+  let description = [{
+    ```mlir
+    !kernel.table<16xf32>
+    ```
+  }];
+  let parameters = (ins "int64_t":$size, "::mlir::Type":$elementType);
+  let hasCustomAssemblyFormat = 1;
+}
+
+def Kernel_Var : Kernel_Type<"Var", "var"> {
+  let summary = "variable of one invocation";
+  let description = [{
+    A variable or array that one invocation alone reads and writes. Elements are
+    i1, scalars, vectors of any length, and fragments.
+
+    ```mlir
+    !kernel.var<f32>
+    !kernel.var<4x8xvector<4xf32>>
+    ```
+  }];
+  let parameters = (ins ArrayRefParameter<"int64_t">:$shape,
+                        "::mlir::Type":$elementType);
+  let hasCustomAssemblyFormat = 1;
+}
+
+def Kernel_Fragment : Kernel_Type<"Fragment", "fragment"> {
+  let summary = "part of a matrix that a subgroup holds together";
+  let description = [{
+    How its elements lie in the lanes is the target's affair. As `a` or `b` it
+    is an operand of `kernel.fragment_mma`, as `accumulator` its sum.
+
+    ```mlir
+    !kernel.fragment<16x16xf16, a>
+    ```
+  }];
+  let parameters = (ins "int64_t":$rows, "int64_t":$columns,
+                        "::mlir::Type":$elementType,
+                        EnumParameter<Kernel_FragmentUse>:$use);
+  let hasCustomAssemblyFormat = 1;
+}
+
+/// What lies in memory that invocations share.
+def Kernel_SharedMemory : AnyTypeOf<[Kernel_Buffer, Kernel_Workgroup],
+                                    "buffer or workgroup array">;
+def Kernel_Memory : AnyTypeOf<[Kernel_Buffer, Kernel_Workgroup, Kernel_Table],
+                              "buffer, workgroup array or constant table">;
 
 def Kernel_Scalar
     : AnyTypeOf<[I8, I16, I32, I64, F16, BF16, F32, F64],
