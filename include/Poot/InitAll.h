@@ -13,6 +13,7 @@
 #include "Poot/Dialect/Graph/Passes.h"
 #include "Poot/Dialect/Kernel/Kernel.h"
 #include "Poot/Dialect/Kernel/Passes.h"
+#include "Poot/Dialect/Kernel/Transforms.h"
 #include "Poot/Dialect/Plan/Plan.h"
 #include "Poot/Dialect/Plan/PlanPasses.h"
 #include "Poot/Model/TraceModel.h"
@@ -46,6 +47,7 @@ inline void registerAllDialects(mlir::DialectRegistry &registry) {
 inline void registerAllPasses() {
   graph::registerGraphPasses();
   kernel::registerPootKernelPasses();
+  kernel::registerKernelPipelines();
   registerPootTargetPasses();
   registerSpirvPipelines();
   plan::registerPlanPasses();

@@ -29,6 +29,12 @@ struct ConvergenceResource
   llvm::StringRef getName() final { return "kernel.convergence"; }
 };
 
+/// Attribute of a kernel.func: a dictionary from hooks to the symbols of the
+/// bodies that kernel-fill-hooks fills them with.
+inline constexpr llvm::StringLiteral kFillAttr = "kernel.fill";
+/// Attribute of a kernel.func: a dictionary of what its author says of it.
+inline constexpr llvm::StringLiteral kAttributesAttr = "kernel.attributes";
+
 /// The element type of a buffer, workgroup array or table, else null.
 mlir::Type getElementType(mlir::Type memory);
 

@@ -40,6 +40,31 @@ def KernelExpandMath : Pass<"kernel-expand-math", "::poot::kernel::FuncOp"> {
                            "::mlir::vector::VectorDialect"];
 }
 
+def KernelFillHooks : Pass<"kernel-fill-hooks", "::mlir::ModuleOp"> {
+  let summary = "replaces the hooks of kernels by bodies";
+  let description = [{
+    A kernel names in its attribute `kernel.fill` which `kernel.hook_body` fills
+    which hook; all others get their default. What a body takes beyond the
+    hook's operands is appended to the kernel's buffers and metadata. No hook
+    and no body is left.
+
+    ```mlir
+    kernel.func @matmul(...) attributes {
+      kernel.fill = {epilogue = @silu_mul}, ...
+    }
+    ```
+  }];
+  let dependentDialects = ["::mlir::cf::ControlFlowDialect"];
+}
+
+def KernelSpecialize : Pass<"kernel-specialize", "::poot::kernel::FuncOp"> {
+  let summary = "replaces specialization constants by numbers";
+  let options = [
+    ListOption<"values", "values", "std::string",
+               "numbers, as in head_dim=64,scale=0.125">];
+  let dependentDialects = ["::mlir::arith::ArithDialect"];
+}
+
 def KernelStructurize : Pass<"kernel-structurize", "::poot::kernel::FuncOp"> {
   let summary = "lifts the control-flow graph to scf.if and scf.while";
   let description = [{

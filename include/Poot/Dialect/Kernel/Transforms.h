@@ -1,0 +1,60 @@
+//===- Transforms.h - Filling and specializing kernels ----------*- C++ -*-===//
+//
+// What a planner does to a kernel that somebody wrote: it fills the hooks with
+// code of its own, replaces specialization constants by numbers, and lets the
+// result fold.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef POOT_DIALECT_KERNEL_TRANSFORMS_H
+#define POOT_DIALECT_KERNEL_TRANSFORMS_H
+
+#include "Poot/Dialect/Kernel/Kernel.h"
+#include "llvm/ADT/STLFunctionalExtras.h"
+
+namespace mlir {
+class OpPassManager;
+} // namespace mlir
+
+namespace poot::kernel {
+
+class KernelBuilder;
+
+/// Replaces every call of hook `name` in `kernel` by `body`. Arguments of the
+/// body beyond the hook's operands are appended to the kernel's interface, the
+/// buffers behind its buffers and the metadata behind its metadata. A kernel
+/// without such a hook, or of another type, is an error at the kernel.
+mlir::LogicalResult fillHook(FuncOp kernel, llvm::StringRef name,
+                             HookBodyOp body);
+
+/// Builds what replaces one call of a hook, where the builder stands.
+using HookFiller =
+    llvm::function_ref<mlir::FailureOr<llvm::SmallVector<mlir::Value>>(
+        KernelBuilder &, HookOp)>;
+
+/// Replaces every call of hook `name` by what `filler` builds there. A kernel
+/// without such a hook is an error at the kernel.
+mlir::LogicalResult fillHook(FuncOp kernel, llvm::StringRef name,
+                             HookFiller filler);
+
+/// Replaces the calls of all hooks that are left by their default bodies, also
+/// those that bodies call. Bodies that call each other in a circle are an
+/// error.
+mlir::LogicalResult fillDefaultHooks(FuncOp kernel);
+
+/// Replaces the specialization constants that `values` names. A name that the
+/// kernel has no constant of, or a value of another type, is an error.
+mlir::LogicalResult specialize(FuncOp kernel, mlir::DictionaryAttr values);
+
+/// Drops the buffers and metadata that nothing reads or writes any more.
+void eraseUnusedArguments(FuncOp kernel);
+
+/// The passes that make values of variables and fold: poot-kernel-optimize.
+void buildKernelOptimizePipeline(mlir::OpPassManager &manager);
+
+/// Registers that pipeline for textual use.
+void registerKernelPipelines();
+
+} // namespace poot::kernel
+
+#endif // POOT_DIALECT_KERNEL_TRANSFORMS_H

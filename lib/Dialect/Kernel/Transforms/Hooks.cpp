@@ -1,0 +1,220 @@
+//===- Hooks.cpp - Fills the hooks of a kernel ----------------------------===//
+//
+// A call of a hook is replaced in place. A body of one block is spliced in; of
+// a body with branches the blocks are, and the block of the call is split.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Poot/Dialect/Kernel/KernelBuilder.h"
+#include "Poot/Dialect/Kernel/Passes.h"
+#include "Poot/Dialect/Kernel/Transforms.h"
+
+#include "mlir/Dialect/ControlFlow/IR/ControlFlowOps.h"
+#include "mlir/IR/IRMapping.h"
+
+namespace poot::kernel {
+#define GEN_PASS_DEF_KERNELFILLHOOKS
+#include "Poot/Dialect/Kernel/Passes.h.inc"
+} // namespace poot::kernel
+
+using namespace mlir;
+using namespace poot::kernel;
+
+static SmallVector<HookOp> findHooks(FuncOp kernel, StringRef name) {
+  SmallVector<HookOp> hooks;
+  kernel.walk([&](HookOp hook) {
+    if (hook.getName() == name)
+      hooks.push_back(hook);
+  });
+  return hooks;
+}
+
+static InFlightDiagnostic noSuchHook(FuncOp kernel, StringRef name) {
+  InFlightDiagnostic diagnostic = kernel.emitError("has no hook '")
+                                  << name << "'; it has ";
+  SmallVector<StringRef> names;
+  kernel.walk([&](HookOp hook) {
+    if (!llvm::is_contained(names, hook.getName()))
+      names.push_back(hook.getName());
+  });
+  if (names.empty())
+    diagnostic << "none";
+  llvm::interleaveComma(names, diagnostic,
+                        [&](StringRef n) { diagnostic << "'" << n << "'"; });
+  return diagnostic;
+}
+
+/// Inserts an argument where the interface wants it: a buffer behind the
+/// buffers, metadata at the end.
+static Value appendArgument(FuncOp kernel, Type type, Location loc) {
+  unsigned position =
+      isa<BufferType>(type) ? kernel.getNumBuffers() : kernel.getNumArguments();
+  SmallVector<Type> inputs(kernel.getArgumentTypes());
+  inputs.insert(inputs.begin() + position, type);
+  Value argument = kernel.getBody().front().insertArgument(position, type, loc);
+  kernel.setFunctionType(FunctionType::get(kernel.getContext(), inputs, {}));
+  return argument;
+}
+
+/// Replaces `hook` by `body` with these arguments.
+static void inlineBody(HookOp hook, HookBodyOp body, ValueRange arguments) {
+  FuncOp kernel = hook->getParentOfType<FuncOp>();
+  IRMapping mapping;
+  Region copy;
+  body.getBody().cloneInto(&copy, mapping);
+  Location callLoc = hook.getLoc();
+  copy.walk([&](Operation *op) {
+    op->setLoc(CallSiteLoc::get(op->getLoc(), callLoc));
+  });
+  for (auto [parameter, argument] :
+       llvm::zip(copy.front().getArguments(), arguments))
+    parameter.replaceAllUsesWith(argument);
+  copy.front().eraseArguments(0, copy.front().getNumArguments());
+  // Variables and arrays are declared in the kernel's entry block.
+  Block &entry = kernel.getBody().front();
+  for (Operation &op : llvm::make_early_inc_range(copy.front()))
+    if (isa<VarOp, WorkgroupAllocOp>(op))
+      op.moveBefore(&entry, entry.begin());
+
+  Block *block = hook->getBlock();
+  if (copy.hasOneBlock()) {
+    auto yield = cast<YieldOp>(copy.front().getTerminator());
+    hook.replaceAllUsesWith(yield.getOperands());
+    yield.erase();
+    block->getOperations().splice(hook->getIterator(),
+                                  copy.front().getOperations());
+    hook.erase();
+    return;
+  }
+  Block *rest = block->splitBlock(hook);
+  for (Value result : hook.getResults())
+    result.replaceAllUsesWith(rest->addArgument(result.getType(), callLoc));
+  hook.erase();
+  for (Block &inner : copy)
+    if (auto yield = dyn_cast<YieldOp>(inner.getTerminator())) {
+      OpBuilder builder(yield);
+      cf::BranchOp::create(builder, yield.getLoc(), rest, yield.getOperands());
+      yield.erase();
+    }
+  OpBuilder builder(block, block->end());
+  cf::BranchOp::create(builder, callLoc, &copy.front());
+  kernel.getBody().getBlocks().splice(rest->getIterator(), copy.getBlocks());
+}
+
+LogicalResult poot::kernel::fillHook(FuncOp kernel, StringRef name,
+                                     HookBodyOp body) {
+  SmallVector<HookOp> hooks = findHooks(kernel, name);
+  if (hooks.empty())
+    return noSuchHook(kernel, name);
+  ArrayRef<Type> parameters = body.getArgumentTypes();
+  for (HookOp hook : hooks) {
+    size_t count = hook.getNumOperands();
+    if (parameters.size() < count ||
+        !llvm::equal(hook.getOperandTypes(), parameters.take_front(count)) ||
+        !llvm::equal(hook.getResultTypes(), body.getResultTypes()))
+      return hook.emitError("hook '")
+             << name << "' of type "
+             << FunctionType::get(kernel.getContext(), hook.getOperandTypes(),
+                                  hook.getResultTypes())
+             << " can't be filled by " << body.getSymNameAttr() << " of type "
+             << body.getFunctionType();
+  }
+  size_t taken = hooks.front().getNumOperands();
+  for (Type type : parameters.drop_front(taken))
+    if (!isa<BufferType>(type) && !type.isInteger(32) && !type.isF32())
+      return body.emitError("takes ")
+             << type << " beyond the operands of hook '" << name
+             << "'; allowed are buffers, i32 and f32";
+  SmallVector<Value> added;
+  for (Type type : parameters.drop_front(taken))
+    added.push_back(appendArgument(kernel, type, body.getLoc()));
+  for (HookOp hook : hooks) {
+    SmallVector<Value> arguments(hook.getOperands());
+    arguments.append(added);
+    inlineBody(hook, body, arguments);
+  }
+  return success();
+}
+
+LogicalResult poot::kernel::fillHook(FuncOp kernel, StringRef name,
+                                     HookFiller filler) {
+  SmallVector<HookOp> hooks = findHooks(kernel, name);
+  if (hooks.empty())
+    return noSuchHook(kernel, name);
+  for (HookOp hook : hooks) {
+    KernelBuilder builder(hook);
+    FailureOr<SmallVector<Value>> values = filler(builder, hook);
+    if (failed(values))
+      return failure();
+    if (!llvm::equal(ValueRange(*values).getTypes(), hook.getResultTypes()))
+      return hook.emitError("hook '")
+             << name << "' was filled with values of other types";
+    hook.replaceAllUsesWith(*values);
+    hook.erase();
+  }
+  return success();
+}
+
+LogicalResult poot::kernel::fillDefaultHooks(FuncOp kernel) {
+  // A body's hooks come up once it stands in the kernel. A chain longer than
+  // this is a circle.
+  constexpr int kMaxDepth = 32;
+  for (int depth = 0; depth <= kMaxDepth; ++depth) {
+    SmallVector<HookOp> hooks;
+    kernel.walk([&](HookOp hook) { hooks.push_back(hook); });
+    if (hooks.empty())
+      return success();
+    if (depth == kMaxDepth)
+      return hooks.front().emitError("hook '")
+             << hooks.front().getName() << "' has a default that calls itself";
+    for (HookOp hook : hooks) {
+      auto body = SymbolTable::lookupNearestSymbolFrom<HookBodyOp>(
+          hook, hook.getDefaultBodyAttr());
+      if (!body)
+        return hook.emitError("hook '") << hook.getName() << "' has no body "
+                                        << hook.getDefaultBodyAttr();
+      inlineBody(hook, body, hook.getOperands());
+    }
+  }
+  return success();
+}
+
+void poot::kernel::eraseUnusedArguments(FuncOp kernel) {
+  Block &entry = kernel.getBody().front();
+  llvm::BitVector unused(entry.getNumArguments());
+  for (BlockArgument argument : entry.getArguments())
+    if (argument.use_empty())
+      unused.set(argument.getArgNumber());
+  if (unused.any())
+    (void)kernel.eraseArguments(unused);
+}
+
+namespace {
+struct FillHooks : poot::kernel::impl::KernelFillHooksBase<FillHooks> {
+  void runOnOperation() override {
+    ModuleOp module = getOperation();
+    for (auto kernel : module.getOps<FuncOp>()) {
+      auto fill = kernel->getAttrOfType<DictionaryAttr>(kFillAttr);
+      for (NamedAttribute entry :
+           fill ? fill.getValue() : ArrayRef<NamedAttribute>()) {
+        auto symbol = dyn_cast<FlatSymbolRefAttr>(entry.getValue());
+        auto body = symbol ? module.lookupSymbol<HookBodyOp>(symbol.getAttr())
+                           : HookBodyOp();
+        if (!body) {
+          kernel.emitError("fills hook '")
+              << entry.getName().getValue() << "' with " << entry.getValue()
+              << ", which is no kernel.hook_body of the module";
+          return signalPassFailure();
+        }
+        if (failed(fillHook(kernel, entry.getName(), body)))
+          return signalPassFailure();
+      }
+      kernel->removeAttr(kFillAttr);
+      if (failed(fillDefaultHooks(kernel)))
+        return signalPassFailure();
+    }
+    for (auto body : llvm::make_early_inc_range(module.getOps<HookBodyOp>()))
+      body.erase();
+  }
+};
+} // namespace
