@@ -45,6 +45,11 @@ using spirv::StorageClass;
 static bool isAllowed(Type type, const SpirvTarget &target) {
   if (Type element = getElementType(type))
     type = element;
+  if (auto structure = dyn_cast<StructType>(type))
+    return llvm::all_of(structure.getLeaves(),
+                        [&](Type leaf) { return isAllowed(leaf, target); });
+  if (auto var = dyn_cast<VarType>(type))
+    type = var.getElementType();
   if (auto vector = dyn_cast<VectorType>(type)) {
     if (vector.getRank() != 1 || vector.isScalable() ||
         vector.getDimSize(0) < 2 || vector.getDimSize(0) > 4)
@@ -83,6 +88,11 @@ static LogicalResult checkTypes(FuncOp func, const SpirvTarget &target) {
   WalkResult result = func.walk([&](Operation *op) {
     if (op == func.getOperation())
       return WalkResult::advance();
+    if (auto hook = dyn_cast<HookOp>(op)) {
+      hook.emitOpError("'")
+          << hook.getName() << "' isn't filled; run kernel-fill-hooks first";
+      return WalkResult::interrupt();
+    }
     for (Type type : op->getResultTypes())
       if (failed(check(type, op, "result")))
         return WalkResult::interrupt();
@@ -157,6 +167,37 @@ static void addTypeConversions(SPIRVTypeConverter &converter) {
                                {spirv::StructType::StructDecorationInfo(
                                    spirv::Decoration::Block, unit)});
     return spirv::PointerType::get(block, StorageClass::StorageBuffer);
+  });
+  converter.addConversion([&converter](StructType type) -> Type {
+    SmallVector<Type> members;
+    SmallVector<uint32_t> offsets;
+    for (auto [leaf, count, offset] :
+         llvm::zip(type.getLeaves(), type.getCounts(), type.getOffsets())) {
+      Type member = converter.convertType(leaf);
+      if (!member)
+        return {};
+      members.push_back(count == 1 ? member
+                                   : spirv::ArrayType::get(
+                                         member, count, getElementBytes(leaf)));
+      offsets.push_back(offset);
+    }
+    return spirv::StructType::get(members, offsets);
+  });
+  // Tables and variables are variables of the function.
+  converter.addConversion([&converter](TableType type) -> Type {
+    Type element = converter.convertType(type.getElementType());
+    if (!element)
+      return {};
+    return spirv::PointerType::get(
+        spirv::ArrayType::get(element, type.getSize()), StorageClass::Function);
+  });
+  converter.addConversion([&converter](VarType type) -> Type {
+    Type element = converter.convertType(type.getElementType());
+    if (!element)
+      return {};
+    for (int64_t extent : llvm::reverse(type.getShape()))
+      element = spirv::ArrayType::get(element, extent);
+    return spirv::PointerType::get(element, StorageClass::Function);
   });
   converter.addConversion([&converter](WorkgroupType type) -> Type {
     Type element = converter.convertType(type.getElementType());
@@ -265,12 +306,20 @@ struct ReturnPattern : OpConversionPattern<kernel::ReturnOp> {
 //===----------------------------------------------------------------------===//
 
 Value createAddress(OpBuilder &builder, Location loc, Type memory, Value base,
-                    Value index) {
-  SmallVector<Value, 2> indices;
+                    Value index, std::optional<uint32_t> leaf = {},
+                    Value element = {}) {
+  SmallVector<Value, 4> indices;
+  auto number = [&](uint32_t value) {
+    return spirv::ConstantOp::create(builder, loc, builder.getI32Type(),
+                                     builder.getI32IntegerAttr(value));
+  };
   if (isa<BufferType>(memory)) // The array is member 0 of the struct.
-    indices.push_back(spirv::ConstantOp::create(
-        builder, loc, builder.getI32Type(), builder.getI32IntegerAttr(0)));
+    indices.push_back(number(0));
   indices.push_back(index);
+  if (leaf)
+    indices.push_back(number(*leaf));
+  if (element)
+    indices.push_back(element);
   return spirv::AccessChainOp::create(builder, loc, base, indices);
 }
 
@@ -305,7 +354,106 @@ struct LoadPattern : OpConversionPattern<kernel::LoadOp> {
                   ConversionPatternRewriter &rewriter) const override {
     rewriter.replaceOpWithNewOp<spirv::LoadOp>(
         op, createAddress(rewriter, op.getLoc(), op.getMemory().getType(),
-                          adaptor.getMemory(), adaptor.getIndex()));
+                          adaptor.getMemory(), adaptor.getIndex(), op.getLeaf(),
+                          adaptor.getElement()));
+    return success();
+  }
+};
+
+/// A variable of the function, which SPIR-V wants in its first block.
+Value createVariable(ConversionPatternRewriter &rewriter, Operation *op,
+                     Type type, Attribute initializer = {}) {
+  OpBuilder::InsertionGuard guard(rewriter);
+  auto func = op->getParentOfType<spirv::FuncOp>();
+  rewriter.setInsertionPointToStart(&func.front());
+  auto pointer = cast<spirv::PointerType>(type);
+  Value value;
+  if (initializer)
+    value = spirv::ConstantOp::create(rewriter, op->getLoc(),
+                                      pointer.getPointeeType(), initializer);
+  return spirv::VariableOp::create(rewriter, op->getLoc(), type,
+                                   StorageClass::Function, value);
+}
+
+struct ConstantTablePattern : OpConversionPattern<ConstantTableOp> {
+  using OpConversionPattern::OpConversionPattern;
+  LogicalResult
+  matchAndRewrite(ConstantTableOp op, OpAdaptor,
+                  ConversionPatternRewriter &rewriter) const override {
+    Attribute value = op.getValue();
+    if (cast<TableType>(op.getType()).getElementType().isBF16())
+      value = cast<DenseElementsAttr>(value).bitcast(rewriter.getI16Type());
+    rewriter.replaceOp(
+        op,
+        createVariable(rewriter, op,
+                       getTypeConverter()->convertType(op.getType()), value));
+    return success();
+  }
+};
+
+struct VarPattern : OpConversionPattern<VarOp> {
+  using OpConversionPattern::OpConversionPattern;
+  LogicalResult
+  matchAndRewrite(VarOp op, OpAdaptor,
+                  ConversionPatternRewriter &rewriter) const override {
+    rewriter.replaceOp(
+        op, createVariable(rewriter, op,
+                           getTypeConverter()->convertType(op.getType())));
+    return success();
+  }
+};
+
+Value createVarAddress(OpBuilder &builder, Location loc, Value var,
+                       ValueRange indices) {
+  if (indices.empty())
+    return var;
+  return spirv::AccessChainOp::create(builder, loc, var, indices);
+}
+
+struct VarLoadPattern : OpConversionPattern<VarLoadOp> {
+  using OpConversionPattern::OpConversionPattern;
+  LogicalResult
+  matchAndRewrite(VarLoadOp op, OpAdaptor adaptor,
+                  ConversionPatternRewriter &rewriter) const override {
+    rewriter.replaceOpWithNewOp<spirv::LoadOp>(
+        op, createVarAddress(rewriter, op.getLoc(), adaptor.getVar(),
+                             adaptor.getIndices()));
+    return success();
+  }
+};
+
+struct VarStorePattern : OpConversionPattern<VarStoreOp> {
+  using OpConversionPattern::OpConversionPattern;
+  LogicalResult
+  matchAndRewrite(VarStoreOp op, OpAdaptor adaptor,
+                  ConversionPatternRewriter &rewriter) const override {
+    Value address = createVarAddress(rewriter, op.getLoc(), adaptor.getVar(),
+                                     adaptor.getIndices());
+    rewriter.replaceOpWithNewOp<spirv::StoreOp>(op, address,
+                                                adaptor.getValue());
+    return success();
+  }
+};
+
+/// Nobody gave it a number: it has its default.
+struct SpecConstantPattern : OpConversionPattern<SpecConstantOp> {
+  using OpConversionPattern::OpConversionPattern;
+  LogicalResult
+  matchAndRewrite(SpecConstantOp op, OpAdaptor,
+                  ConversionPatternRewriter &rewriter) const override {
+    rewriter.replaceOpWithNewOp<spirv::ConstantOp>(op, op.getType(),
+                                                   op.getDefaultValue());
+    return success();
+  }
+};
+
+/// What a compiler of ours could unroll is unrolled by now.
+struct LoopHintPattern : OpConversionPattern<LoopHintOp> {
+  using OpConversionPattern::OpConversionPattern;
+  LogicalResult
+  matchAndRewrite(LoopHintOp op, OpAdaptor,
+                  ConversionPatternRewriter &rewriter) const override {
+    rewriter.eraseOp(op);
     return success();
   }
 };
@@ -315,9 +463,9 @@ struct StorePattern : OpConversionPattern<kernel::StoreOp> {
   LogicalResult
   matchAndRewrite(kernel::StoreOp op, OpAdaptor adaptor,
                   ConversionPatternRewriter &rewriter) const override {
-    Value address =
-        createAddress(rewriter, op.getLoc(), op.getMemory().getType(),
-                      adaptor.getMemory(), adaptor.getIndex());
+    Value address = createAddress(
+        rewriter, op.getLoc(), op.getMemory().getType(), adaptor.getMemory(),
+        adaptor.getIndex(), op.getLeaf(), adaptor.getElement());
     rewriter.replaceOpWithNewOp<spirv::StoreOp>(op, address,
                                                 adaptor.getValue());
     return success();
@@ -417,6 +565,42 @@ struct AtomicCasPattern : OpConversionPattern<AtomicCasOp> {
         op, op.getType(), address, getScope(op.getScope()),
         getSemantics(op.getOrder(), memory), getSemantics(onFailure, memory),
         adaptor.getValue(), adaptor.getExpected());
+    return success();
+  }
+};
+
+/// There is no plain atomic load here: nothing is or-ed to the element.
+struct AtomicLoadPattern : OpConversionPattern<AtomicLoadOp> {
+  using OpConversionPattern::OpConversionPattern;
+  LogicalResult
+  matchAndRewrite(AtomicLoadOp op, OpAdaptor adaptor,
+                  ConversionPatternRewriter &rewriter) const override {
+    Type memory = op.getMemory().getType();
+    Value address = createAddress(rewriter, op.getLoc(), memory,
+                                  adaptor.getMemory(), adaptor.getIndex());
+    Value zero =
+        spirv::ConstantOp::create(rewriter, op.getLoc(), op.getType(),
+                                  rewriter.getIntegerAttr(op.getType(), 0));
+    rewriter.replaceOpWithNewOp<spirv::AtomicOrOp>(
+        op, op.getType(), address, getScope(op.getScope()),
+        getSemantics(op.getOrder(), memory), zero);
+    return success();
+  }
+};
+
+struct AtomicStorePattern : OpConversionPattern<AtomicStoreOp> {
+  using OpConversionPattern::OpConversionPattern;
+  LogicalResult
+  matchAndRewrite(AtomicStoreOp op, OpAdaptor adaptor,
+                  ConversionPatternRewriter &rewriter) const override {
+    Type memory = op.getMemory().getType();
+    Value address = createAddress(rewriter, op.getLoc(), memory,
+                                  adaptor.getMemory(), adaptor.getIndex());
+    spirv::AtomicExchangeOp::create(
+        rewriter, op.getLoc(), op.getValue().getType(), address,
+        getScope(op.getScope()), getSemantics(op.getOrder(), memory),
+        adaptor.getValue());
+    rewriter.eraseOp(op);
     return success();
   }
 };
@@ -850,23 +1034,24 @@ static void populatePatterns(const SPIRVTypeConverter &converter,
   populateVectorToSPIRVPatterns(converter, patterns);
 
   using B = spirv::BuiltIn;
-  patterns.add<FuncPattern, ReturnPattern, WorkgroupAllocPattern, LoadPattern,
-               StorePattern, AtomicRmwPattern, AtomicCasPattern, BarrierPattern,
-               GridIdPattern<LocalIdOp, B::LocalInvocationId>,
-               GridIdPattern<WorkgroupIdOp, B::WorkgroupId>,
-               GridIdPattern<NumWorkgroupsOp, B::NumWorkgroups>,
-               SubgroupIdPattern<LaneIdOp, B::SubgroupLocalInvocationId>,
-               SubgroupIdPattern<SubgroupIdOp, B::SubgroupId>,
-               SubgroupIdPattern<SubgroupSizeOp, B::SubgroupSize>,
-               SubgroupReducePattern, SubgroupScanPattern,
-               SubgroupShufflePattern, SubgroupBroadcastPattern,
-               SubgroupVotePattern<SubgroupAnyOp, spirv::GroupNonUniformAnyOp>,
-               SubgroupVotePattern<SubgroupAllOp, spirv::GroupNonUniformAllOp>,
-               ContractablePattern<arith::AddFOp, spirv::FAddOp>,
-               ContractablePattern<arith::SubFOp, spirv::FSubOp>,
-               ContractablePattern<arith::MulFOp, spirv::FMulOp>,
-               Bf16ConstantPattern, SameTypeBitcastPattern>(
-      converter, patterns.getContext());
+  patterns.add<
+      FuncPattern, ReturnPattern, WorkgroupAllocPattern, LoadPattern,
+      StorePattern, ConstantTablePattern, VarPattern, VarLoadPattern,
+      VarStorePattern, SpecConstantPattern, LoopHintPattern, AtomicRmwPattern,
+      AtomicCasPattern, AtomicLoadPattern, AtomicStorePattern, BarrierPattern,
+      GridIdPattern<LocalIdOp, B::LocalInvocationId>,
+      GridIdPattern<WorkgroupIdOp, B::WorkgroupId>,
+      GridIdPattern<NumWorkgroupsOp, B::NumWorkgroups>,
+      SubgroupIdPattern<LaneIdOp, B::SubgroupLocalInvocationId>,
+      SubgroupIdPattern<SubgroupIdOp, B::SubgroupId>,
+      SubgroupIdPattern<SubgroupSizeOp, B::SubgroupSize>, SubgroupReducePattern,
+      SubgroupScanPattern, SubgroupShufflePattern, SubgroupBroadcastPattern,
+      SubgroupVotePattern<SubgroupAnyOp, spirv::GroupNonUniformAnyOp>,
+      SubgroupVotePattern<SubgroupAllOp, spirv::GroupNonUniformAllOp>,
+      ContractablePattern<arith::AddFOp, spirv::FAddOp>,
+      ContractablePattern<arith::SubFOp, spirv::FSubOp>,
+      ContractablePattern<arith::MulFOp, spirv::FMulOp>, Bf16ConstantPattern,
+      SameTypeBitcastPattern>(converter, patterns.getContext());
   // Upstream converts log2 through log, whose error it multiplies.
   patterns.add<UnaryPattern<math::Exp2Op, spirv::GLExp2Op>,
                UnaryPattern<math::Log2Op, spirv::GLLog2Op>,

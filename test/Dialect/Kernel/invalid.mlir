@@ -94,7 +94,7 @@ kernel.func @store(%x: !kernel.buffer<i32, read>, %i: i32) attributes {workgroup
 // -----
 
 kernel.func @store_type(%x: !kernel.buffer<f32, write>, %i: i32) attributes {workgroup_size = array<i32: 1, 1, 1>} {
-  // expected-error @below {{type of 'value' is the element type of 'memory'}}
+  // expected-error @below {{stores 'i32'; the element is 'f32'}}
   "kernel.store"(%i, %x, %i) : (i32, !kernel.buffer<f32, write>, i32) -> ()
   kernel.return
 }

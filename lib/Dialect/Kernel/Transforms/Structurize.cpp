@@ -44,11 +44,13 @@ struct Structurize
 /// SPIR-V's logical addressing has no pointers that are chosen at run time.
 static LogicalResult checkMemoryOperands(FuncOp func) {
   WalkResult result = func.walk([&](Operation *op) {
-    if (!isa<LoadOp, StoreOp, AtomicRmwOp, AtomicCasOp>(op))
+    if (!isa<LoadOp, StoreOp, AtomicRmwOp, AtomicCasOp, AtomicLoadOp,
+             AtomicStoreOp, FragmentLoadOp, FragmentStoreOp>(op))
       return WalkResult::advance();
     for (Value operand : op->getOperands()) {
       if (!getElementType(operand.getType()) ||
-          operand.getDefiningOp<WorkgroupAllocOp>())
+          operand.getDefiningOp<WorkgroupAllocOp>() ||
+          operand.getDefiningOp<ConstantTableOp>())
         continue;
       auto argument = dyn_cast<BlockArgument>(operand);
       if (argument && argument.getOwner() == &func.getBody().front())
