@@ -54,7 +54,7 @@ def tool(name, includes, libraries=(), **keywords):
     )
 
 
-DEPLOYMENT = ("weights", "bundle", "runtime", "serve")
+DEPLOYMENT = ("weights", "bundle", "runtime", "serve", "kernels")
 COMPILER = (
     "Support", "Graph", "Kernel", "Plan", "Trace", "Model", "Eval", "Target",
     "Planner", "Bundle", "InitAll",
@@ -71,6 +71,7 @@ PARTS = (
          ("runtime/test", "runtime/examples")),
     Part("serve", ("serve",), ("weights", "runtime"), ("pcre2", "utf8proc"),
          ("serve/test", "serve/fuzz"), ("bundle",), ("json", "rapidcheck")),
+    Part("kernels", ("kernels",), (), (), ("kernels/test",)),
     tool("poot-run", ("weights", "bundle", "runtime"), ("cli11", "json")),
     tool("poot-llm", ("weights", "runtime", "serve"), ("cli11",),
          test_includes=("bundle",)),
