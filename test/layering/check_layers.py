@@ -54,9 +54,9 @@ def tool(name, includes, libraries=(), **keywords):
     )
 
 
-DEPLOYMENT = ("weights", "bundle", "runtime", "serve", "kernels")
+DEPLOYMENT = ("weights", "kir", "bundle", "runtime", "serve", "kernels")
 COMPILER = (
-    "Support", "Graph", "Kernel", "Plan", "Trace", "Model", "Eval", "Target",
+    "Support", "Graph", "Kernel", "Plan", "Trace", "Model", "Eval", "Import", "Target",
     "Planner", "Bundle", "InitAll",
 )  # fmt: skip
 
@@ -65,37 +65,41 @@ PARTS = (
     # The deployment half: neither LLVM nor MLIR.
     Part("weights", ("weights",), (), ("json",),
          ("weights/test", "weights/fuzz"), (), ("rapidcheck",)),
+    Part("kir", ("kir",), ("weights",), ("json",), ("kir/test", "kir/fuzz")),
     Part("bundle", ("bundle",), ("weights",), ("flatbuffers", "json", "xxhash"),
          ("bundle/test", "bundle/fuzz"), (), ("rapidcheck",)),
-    Part("runtime", ("runtime",), ("weights", "bundle"), ("vulkan", "xxhash"),
+    Part("runtime", ("runtime",), ("weights", "kir", "bundle"), ("vulkan", "xxhash"),
          ("runtime/test", "runtime/examples")),
     Part("serve", ("serve",), ("weights", "runtime"), ("pcre2", "utf8proc"),
          ("serve/test", "serve/fuzz"), ("bundle",), ("json", "rapidcheck")),
     Part("kernels", ("kernels",), (), (), ("kernels/test",)),
-    tool("poot-run", ("weights", "bundle", "runtime"), ("cli11", "json")),
+    tool("poot-run", ("weights", "kir", "bundle", "runtime"), ("cli11", "json")),
     tool("poot-llm", ("weights", "runtime", "serve"), ("cli11",),
          test_includes=("bundle",)),
     # The compiler half.
     compiler_part("Support", ("weights",)),
     compiler_part("Graph", ("weights",), "Dialect/Graph"),
     compiler_part("Kernel", (), "Dialect/Kernel"),
+    compiler_part("Kir", ("weights", "kir", "Support", "Kernel")),
     compiler_part("Plan", ("Graph", "Kernel"), "Dialect/Plan"),
     compiler_part("Trace", ("weights", "Graph"), test_includes=("Eval",)),
     compiler_part("Model", ("weights", "Graph", "Trace"), None, ("json",),
                   test_includes=("Eval",)),
     compiler_part("Eval", ("weights", "Graph")),
+    compiler_part("Import", ("Support", "Kernel"), None, ("clang",),
+                  test_includes=("kernels", "runtime", "Target")),
     compiler_part("Target", ("bundle", "Support", "Kernel")),
     compiler_part("Planner", ("weights", "bundle", "Graph", "Kernel", "Plan",
                               "Eval"), test_includes=("runtime", "Target")),
-    compiler_part("Bundle", ("weights", "bundle", "Graph", "Kernel", "Plan",
-                             "Planner", "Target"), test_includes=("runtime",)),
+    compiler_part("Bundle", ("weights", "kir", "bundle", "Graph", "Kernel",
+                             "Kir", "Plan", "Planner", "Target"), test_includes=("runtime",)),
     # Kernels run on devices: these tests need what makes and runs a bundle.
     Part("kernel tests", ("unittests/Kernel",),
          ("weights", "bundle", "runtime", "Kernel", "Target"),
          ("llvm", "gtest")),
     # Registration, for the tools that know every dialect and pass.
     Part("InitAll", ("include/Poot/InitAll.h",),
-         ("weights", "bundle") + COMPILER[:-1], ("llvm",)),
+         ("weights", "kir", "bundle") + COMPILER[:-1], ("llvm",)),
     tool("poot-opt", ("Support", "InitAll"), ("llvm",)),
     tool("poot-translate", ("Support", "InitAll"), ("llvm",)),
     tool("poot-eval", ("weights", "Support", "Graph", "Eval"), ("llvm",)),
@@ -110,6 +114,7 @@ PARTS = (
 PUBLIC = {
     **{f"Poot/{part}/": part for part in COMPILER},
     "poot/weights/": "weights",
+    "poot/kir/": "kir",
     "poot/bundle/": "bundle",
     "poot/runtime.h": "runtime",
     "poot/serve/": "serve",
