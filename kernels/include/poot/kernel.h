@@ -160,7 +160,7 @@ POOT_OP("kernel.workgroup_size") inline uint32_t workgroup_size(dim d = x) {
   return host::context().workgroup_size[d];
 }
 /// Number of this work-item in the grid.
-inline uint32_t global_id(dim d = x) {
+POOT_OP("kernel.global_id") inline uint32_t global_id(dim d = x) {
   return workgroup_id(d) * workgroup_size(d) + local_id(d);
 }
 /// Number of this work-item in its subgroup.

@@ -1,0 +1,64 @@
+//===- Import.h - Kernels of a translation unit ----------------*- C++ -*-===//
+//
+// Finds the functions that are marked as kernels in a translation unit that
+// clang has parsed, and imports them into the kernel dialect. What isn't within
+// the kernel subset is reported through clang at its place in the source, under
+// a name (Diagnostics.def), with the calls that lead there from the kernel.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef POOT_IMPORT_IMPORT_H
+#define POOT_IMPORT_IMPORT_H
+
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/IR/OwningOpRef.h"
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace clang {
+class ASTConsumer;
+class CompilerInstance;
+class FunctionDecl;
+} // namespace clang
+
+namespace poot::import {
+
+/// A kernel that was found.
+struct KernelDecl {
+  const clang::FunctionDecl *function;
+  /// Its name, and for an instance of a template also the arguments, as in
+  /// `row_sum_f32_64`.
+  std::string name;
+};
+
+/// Every kernel with a body, instances of templates included, in the order of
+/// the source. Two that come to one name are an error.
+std::vector<KernelDecl> findKernels(clang::CompilerInstance &clang);
+
+/// Imports one kernel into a module of its own, with the default bodies of its
+/// hooks, and makes values of its variables. Null after an error.
+mlir::OwningOpRef<mlir::ModuleOp> importKernel(clang::CompilerInstance &clang,
+                                               mlir::MLIRContext &context,
+                                               const KernelDecl &kernel);
+
+/// What is written for each kernel.
+struct ImportOptions {
+  bool emitMlir = true;
+  /// Where files go; they are named after their kernels.
+  std::string folder = ".";
+  /// If any are named, only these kernels.
+  std::vector<std::string> kernels;
+};
+
+/// Imports the kernels of a translation unit once clang has parsed it, and
+/// writes what the options ask for. Nothing is written after an error.
+std::unique_ptr<clang::ASTConsumer>
+createImportConsumer(clang::CompilerInstance &clang,
+                     const ImportOptions &options);
+
+} // namespace poot::import
+
+#endif // POOT_IMPORT_IMPORT_H
