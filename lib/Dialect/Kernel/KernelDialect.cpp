@@ -3,6 +3,7 @@
 #include "Poot/Dialect/Kernel/Kernel.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/UB/IR/UBOps.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/DialectImplementation.h"
 #include "mlir/Transforms/InliningUtils.h"
@@ -129,6 +130,9 @@ LogicalResult StructType::verify(function_ref<InFlightDiagnostic()> emitError,
   if (leaves.empty() || leaves.size() != counts.size() ||
       leaves.size() != offsets.size())
     return emitError() << "a structure has at least one leaf";
+  if (size < 1 || size > INT32_MAX)
+    return emitError() << "structure of " << size << " bytes; allowed are 1 to "
+                       << INT32_MAX;
   int64_t end = 0;
   for (auto [leaf, count, offset] : llvm::zip(leaves, counts, offsets)) {
     if (failed(verifyElementType(emitError, leaf)))
@@ -137,9 +141,10 @@ LogicalResult StructType::verify(function_ref<InFlightDiagnostic()> emitError,
     if (count < 1 || count > INT32_MAX)
       return emitError() << "leaf of " << count
                          << " elements; allowed are 1 to " << INT32_MAX;
-    if (offset < end || offset % bytes != 0)
+    if (offset < end || offset > size || offset % bytes != 0)
       return emitError() << "leaf " << leaf << " at " << offset
-                         << " overlaps the one before it or isn't aligned to "
+                         << " overlaps the one before it, lies beyond the "
+                            "structure or isn't aligned to "
                          << bytes;
     end = offset + count * bytes;
     if (size % bytes != 0)

@@ -10,6 +10,7 @@
 #include "mlir/Dialect/UB/IR/UBOps.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/Matchers.h"
+#include "mlir/IR/PatternMatch.h"
 #include "mlir/Interfaces/FunctionImplementation.h"
 
 using namespace mlir;
@@ -190,7 +191,7 @@ OpFoldResult LoadOp::fold(FoldAdaptor adaptor) {
   int64_t at = index.getValue().getSExtValue();
   if (at < 0 || at >= cast<TableType>(table.getType()).getSize())
     return {};
-  return *(table.getValue().value_begin<Attribute>() + at);
+  return cast<DenseElementsAttr>(table.getValue()).getValues<Attribute>()[at];
 }
 
 void StoreOp::build(OpBuilder &builder, OperationState &state, Value value,
@@ -260,6 +261,8 @@ LogicalResult StoreOp::verify() {
 LogicalResult ConstantTableOp::verify() {
   auto type = cast<TableType>(getType());
   ShapedType value = getValue().getShapedType();
+  if (!isa<DenseElementsAttr>(getValue()))
+    return emitOpError("takes its elements as dense<...> only");
   if (value.getRank() != 1 || value.getDimSize(0) != type.getSize() ||
       value.getElementType() != type.getElementType())
     return emitOpError("has the value of type ") << value << " for " << type;
@@ -302,6 +305,26 @@ LogicalResult AtomicStoreOp::verify() {
 //===----------------------------------------------------------------------===//
 
 static VarType getVarType(Value var) { return cast<VarType>(var.getType()); }
+
+LogicalResult VarOp::verify() {
+  Operation *parent = (*this)->getParentOp();
+  if (isa_and_present<FuncOp, HookBodyOp>(parent) &&
+      (*this)->getBlock() == &parent->getRegion(0).front())
+    return success();
+  return emitOpError("must stand in the entry block of a kernel.func or "
+                     "kernel.hook_body");
+}
+
+/// A variable that nothing reads.
+LogicalResult VarOp::canonicalize(VarOp op, PatternRewriter &rewriter) {
+  if (!llvm::all_of(op->getUsers(),
+                    [](Operation *user) { return isa<VarStoreOp>(user); }))
+    return failure();
+  for (Operation *user : llvm::make_early_inc_range(op->getUsers()))
+    rewriter.eraseOp(user);
+  rewriter.eraseOp(op);
+  return success();
+}
 
 SmallVector<MemorySlot> VarOp::getPromotableSlots() {
   if (!getVarType(getResult()).getShape().empty())

@@ -43,11 +43,14 @@ def Kernel_Dialect : Dialect {
     **Convergence.** A barrier must be reached by all invocations of a workgroup
     or by none. A subgroup operation works on the invocations of the subgroup
     that execute it together; optimizations never move it across a branch, merge
-    it with another or duplicate it.
+    it with another or let other invocations execute it together. Each iteration
+    of a loop executes its own.
   }];
   let cppNamespace = "::poot::kernel";
   let hasConstantMaterializer = 1;
-  let dependentDialects = ["::mlir::arith::ArithDialect"];
+  // Constants, and the value of a variable that was never written.
+  let dependentDialects = ["::mlir::arith::ArithDialect",
+                           "::mlir::ub::UBDialect"];
   let useDefaultTypePrinterParser = 1;
   let useDefaultAttributePrinterParser = 1;
 }

@@ -308,8 +308,9 @@ def Kernel_VarOp : Kernel_Op<"var", [
   let summary = "declares a variable of the invocation";
   let description = [{
     Declares a variable or array, whose content is undefined at first. It stands
-    in an entry block. SROA splits an array that constants alone index, and
-    mem2reg makes values of variables.
+    in the entry block of a kernel or of a hook's body. SROA splits an array
+    that constants alone index, mem2reg makes values of variables, and one that
+    is only written disappears.
 
     ```mlir
     %sum = kernel.var : !kernel.var<f32>
@@ -318,6 +319,8 @@ def Kernel_VarOp : Kernel_Op<"var", [
   }];
   let results = (outs Res<Kernel_Var, "", [MemAlloc]>:$result);
   let assemblyFormat = "attr-dict `:` qualified(type($result))";
+  let hasVerifier = 1;
+  let hasCanonicalizeMethod = 1;
 }
 
 def Kernel_VarLoadOp : Kernel_Op<"var_load", [
@@ -457,15 +460,16 @@ def Kernel_LoopHintOp : Kernel_Op<"loop_hint", [
   let summary = "what the author wants done with a loop";
   let description = [{
     Stands in the block that a loop's back edge leads to, and speaks of that
-    loop.
+    loop: `unroll_full` and `unroll` by a count ask for it to be written out,
+    `nounroll` for it to stay a loop.
 
     ```mlir
     kernel.loop_hint unroll_full
-    kernel.loop_hint unroll 4
+    kernel.loop_hint unroll times 4
     ```
   }];
   let arguments = (ins Kernel_UnrollAttr:$unroll, OptionalAttr<I32Attr>:$count);
-  let assemblyFormat = "$unroll ($count^)? attr-dict";
+  let assemblyFormat = "$unroll (`times` $count^)? attr-dict";
   let hasVerifier = 1;
 }
 

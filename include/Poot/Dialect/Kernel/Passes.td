@@ -65,6 +65,26 @@ def KernelSpecialize : Pass<"kernel-specialize", "::poot::kernel::FuncOp"> {
   let dependentDialects = ["::mlir::arith::ArithDialect"];
 }
 
+def KernelUnrollLoops : Pass<"kernel-unroll-loops", "::poot::kernel::FuncOp"> {
+  let summary = "writes out loops of a known trip count";
+  let description = [{
+    A loop whose `kernel.loop_hint` is `unroll_full`, or `unroll` by at least
+    its trip count, is written out if it has at most 4096 trips and comes to at
+    most 32768 operations; where it isn't, a remark at the hint says why. A loop
+    without hint that holds no other is written out up to 16 trips and 192
+    operations, so that small arrays that it indexes become values. Any other
+    `unroll` is left to the target, and `nounroll` is obeyed.
+
+    The trip count is what constant folding finds; exits that depend on data
+    may come beside it. Each iteration keeps its branches, so the invocations
+    that execute a barrier or subgroup operation together are the same as
+    before.
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect",
+                           "::mlir::cf::ControlFlowDialect",
+                           "::mlir::ub::UBDialect"];
+}
+
 def KernelStructurize : Pass<"kernel-structurize", "::poot::kernel::FuncOp"> {
   let summary = "lifts the control-flow graph to scf.if and scf.while";
   let description = [{

@@ -10,6 +10,7 @@
 #define POOT_DIALECT_KERNEL_TRANSFORMS_H
 
 #include "Poot/Dialect/Kernel/Kernel.h"
+#include "llvm/ADT/BitVector.h"
 #include "llvm/ADT/STLFunctionalExtras.h"
 
 namespace mlir {
@@ -46,11 +47,16 @@ mlir::LogicalResult fillDefaultHooks(FuncOp kernel);
 /// kernel has no constant of, or a value of another type, is an error.
 mlir::LogicalResult specialize(FuncOp kernel, mlir::DictionaryAttr values);
 
-/// Drops the buffers and metadata that nothing reads or writes any more.
-void eraseUnusedArguments(FuncOp kernel);
+/// Drops the buffers and metadata that nothing uses any more, as where a filled
+/// hook took the place of its default. Gives out which arguments these were.
+llvm::BitVector eraseUnusedArguments(FuncOp kernel);
 
-/// The passes that make values of variables and fold: poot-kernel-optimize.
-void buildKernelOptimizePipeline(mlir::OpPassManager &manager);
+/// The passes that make values of variables, fold, and write out loops, for
+/// kernels and bodies of hooks: poot-kernel-optimize. Hooks are called as
+/// before and constants not specialized: that comes first where it is known.
+/// Without `unrolls` loops stay loops, for kernels that are to be specialized.
+void buildKernelOptimizePipeline(mlir::OpPassManager &manager,
+                                 bool unrolls = true);
 
 /// Registers that pipeline for textual use.
 void registerKernelPipelines();

@@ -179,7 +179,7 @@ LogicalResult poot::kernel::fillDefaultHooks(FuncOp kernel) {
   return success();
 }
 
-void poot::kernel::eraseUnusedArguments(FuncOp kernel) {
+llvm::BitVector poot::kernel::eraseUnusedArguments(FuncOp kernel) {
   Block &entry = kernel.getBody().front();
   llvm::BitVector unused(entry.getNumArguments());
   for (BlockArgument argument : entry.getArguments())
@@ -187,6 +187,7 @@ void poot::kernel::eraseUnusedArguments(FuncOp kernel) {
       unused.set(argument.getArgNumber());
   if (unused.any())
     (void)kernel.eraseArguments(unused);
+  return unused;
 }
 
 namespace {

@@ -29,7 +29,8 @@ static bool testsAtHead(scf::WhileOp loop) {
   Region &before = loop.getBefore();
   bool computes = llvm::any_of(
       loop.getBeforeBody()->without_terminator(), [](Operation &op) {
-        return op.getNumRegions() != 0 || !isMemoryEffectFree(&op);
+        return op.getNumRegions() != 0 ||
+               (!isMemoryEffectFree(&op) && !isa<LoopHintOp>(op));
       });
   return !computes &&
          llvm::all_of(loop.getConditionOp().getArgs(), [&](Value value) {

@@ -1,4 +1,9 @@
 //===- Specialize.cpp - Numbers for specialization constants --------------===//
+//
+// Replaces a kernel's specialization constants, and builds the pipeline that
+// folds what is known then.
+//
+//===----------------------------------------------------------------------===//
 
 #include "Poot/Dialect/Kernel/Passes.h"
 #include "Poot/Dialect/Kernel/Transforms.h"
@@ -45,21 +50,37 @@ LogicalResult poot::kernel::specialize(FuncOp kernel, DictionaryAttr values) {
   return success();
 }
 
-void poot::kernel::buildKernelOptimizePipeline(OpPassManager &manager) {
+/// Variables become values, and what is known of these is folded.
+static void addPromotion(OpPassManager &passes) {
+  passes.addPass(createSROA());
+  passes.addPass(createMem2Reg());
+  passes.addPass(createSCCPPass());
+  passes.addPass(createCanonicalizerPass());
+}
+
+void poot::kernel::buildKernelOptimizePipeline(OpPassManager &manager,
+                                               bool unrolls) {
+  OpPassManager &bodies = manager.nest<HookBodyOp>();
+  bodies.addPass(createCanonicalizerPass());
+  addPromotion(bodies);
+  bodies.addPass(createCSEPass());
+
   OpPassManager &kernels = manager.nest<FuncOp>();
   kernels.addPass(createCanonicalizerPass());
-  kernels.addPass(createSROA());
-  kernels.addPass(createMem2Reg());
-  kernels.addPass(createSCCPPass());
-  kernels.addPass(createCanonicalizerPass());
+  addPromotion(kernels);
+  if (unrolls) {
+    kernels.addPass(createKernelUnrollLoops());
+    // Arrays that a loop indexed are indexed by constants now.
+    addPromotion(kernels);
+  }
   kernels.addPass(createCSEPass());
 }
 
 void poot::kernel::registerKernelPipelines() {
   PassPipelineRegistration<>(
       "poot-kernel-optimize",
-      "Makes values of a kernel's variables and folds what is known",
-      buildKernelOptimizePipeline);
+      "Makes values of variables, folds what is known, and unrolls loops",
+      [](OpPassManager &manager) { buildKernelOptimizePipeline(manager); });
 }
 
 namespace {
