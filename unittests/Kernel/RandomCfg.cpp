@@ -309,10 +309,12 @@ std::vector<uint32_t> RandomCfg::run() const {
 //===----------------------------------------------------------------------===//
 
 struct RandomCfg::Emitter {
-  Emitter(const RandomCfg &cfg, mlir::OpBuilder &builder)
-      : cfg(cfg), k(builder, builder.getUnknownLoc(), "random", {64, 1, 1}) {}
+  Emitter(const RandomCfg &cfg, mlir::OpBuilder &builder, unsigned unroll)
+      : cfg(cfg), unroll(unroll),
+        k(builder, builder.getUnknownLoc(), "random", {64, 1, 1}) {}
 
   const RandomCfg &cfg;
+  unsigned unroll;
   KernelBuilder k;
   KValue input, output, base;
   KValue fixed[kFixed];
@@ -345,8 +347,9 @@ struct RandomCfg::Emitter {
   emitEdge(Target target, unsigned from, const Variables &v);
 };
 
-kernel::FuncOp RandomCfg::emit(mlir::OpBuilder &builder) const {
-  return Emitter(*this, builder).emit();
+kernel::FuncOp RandomCfg::emit(mlir::OpBuilder &builder,
+                               unsigned unroll) const {
+  return Emitter(*this, builder, unroll).emit();
 }
 
 mlir::Block *RandomCfg::Emitter::createBlock() {
@@ -547,9 +550,17 @@ kernel::FuncOp RandomCfg::Emitter::emit() {
   b.setInsertionPointToEnd(entry);
   mlir::cf::BranchOp::create(b, k.getLoc(), blocks[0], v.getValues());
 
+  std::vector<bool> isHead(cfg.blocks.size());
+  for (size_t i = 0; i != cfg.blocks.size(); ++i)
+    for (Target target : cfg.blocks[i].targets)
+      if (target.kind == Target::Block && target.block <= i)
+        isHead[target.block] = true;
   for (size_t i = 0; i != cfg.blocks.size(); ++i) {
     const Block &block = cfg.blocks[i];
     v = enter(blocks[i]);
+    if (unroll != 0 && isHead[i])
+      kernel::LoopHintOp::create(b, k.getLoc(), kernel::Unroll::Count,
+                                 b.getI32IntegerAttr(unroll));
     for (const Instruction &instruction : block.instructions)
       emitInstruction(instruction, v);
     llvm::SmallVector<mlir::Block *> successors;

@@ -33,7 +33,8 @@ public:
 
   /// Emits @random with the buffers: input (i32, kInputs words, read), output
   /// (i32, kWordsPerInvocation for each invocation, read and written).
-  kernel::FuncOp emit(mlir::OpBuilder &builder) const;
+  /// With an `unroll` count the head of every loop asks for it.
+  kernel::FuncOp emit(mlir::OpBuilder &builder, unsigned unroll = 0) const;
 
   std::vector<uint32_t> getInput() const;
   /// What the output holds after a run that began with zeros.

@@ -12,8 +12,11 @@
 #include "RandomCfg.h"
 #include "DeviceRunner.h"
 
+#include "Poot/Dialect/Kernel/Transforms.h"
+
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/Verifier.h"
+#include "mlir/Pass/PassManager.h"
 
 #include <gtest/gtest.h>
 
@@ -46,10 +49,32 @@ static double secondsSince(std::chrono::steady_clock::time_point start) {
       .count();
 }
 
-TEST(RandomCfg, DevicesAgreeWithTheReference) {
+/// Writes out the loops of a kernel, up to a number of trips; gives out how
+/// many were.
+static unsigned optimize(mlir::ModuleOp module) {
+  auto countHints = [&] {
+    unsigned hints = 0;
+    module.walk([&](kernel::LoopHintOp) { ++hints; });
+    return hints;
+  };
+  mlir::PassManager passes(module.getContext());
+  // Unreachable loops aren't unrolled ones.
+  kernel::buildKernelOptimizePipeline(passes, /*unrolls=*/false);
+  EXPECT_TRUE(succeeded(passes.run(module)));
+  unsigned before = countHints();
+  mlir::PassManager unrolling(module.getContext());
+  kernel::buildKernelOptimizePipeline(unrolling);
+  EXPECT_TRUE(succeeded(unrolling.run(module)));
+  unsigned after = countHints();
+  return before > after ? before - after : 0;
+}
+
+/// Compiles these kernels, runs them on all devices and compares.
+static void runKernels(const std::vector<uint64_t> &seeds, bool unrolls) {
   mlir::MLIRContext context(mlir::MLIRContext::Threading::DISABLED);
   context.loadDialect<kernel::KernelDialect>();
   mlir::OpBuilder builder(&context);
+  unsigned unrolled = 0;
 
   std::vector<rt::Device> devices;
   for (const std::string &id : devicesPresent())
@@ -58,7 +83,6 @@ TEST(RandomCfg, DevicesAgreeWithTheReference) {
 
   double compileSeconds = 0, runSeconds = 0;
   uint64_t words = 0, wrong = 0;
-  std::vector<uint64_t> seeds = getSeeds();
   for (size_t begin = 0; begin < seeds.size(); begin += kBatch) {
     size_t end = std::min(begin + kBatch, seeds.size());
     std::vector<Launch> launches;
@@ -69,8 +93,10 @@ TEST(RandomCfg, DevicesAgreeWithTheReference) {
       mlir::OwningOpRef<mlir::ModuleOp> module =
           mlir::ModuleOp::create(builder.getUnknownLoc());
       builder.setInsertionPointToEnd(module->getBody());
-      kernel::FuncOp func = cfg.emit(builder);
+      kernel::FuncOp func = cfg.emit(builder, unrolls ? 40 : 0);
       ASSERT_TRUE(succeeded(mlir::verify(*module))) << "seed " << seed;
+      if (unrolls)
+        unrolled += optimize(*module);
       std::clock_t start = std::clock();
       mlir::FailureOr<Launch> launch = compileForLaunch(func, "vulkan:base");
       compileSeconds += double(std::clock() - start) / CLOCKS_PER_SEC;
@@ -111,7 +137,21 @@ TEST(RandomCfg, DevicesAgreeWithTheReference) {
             << " device(s): " << wrong << " wrong; compilation "
             << compileSeconds * 1000 / seeds.size() << " ms and "
             << words * 4 / seeds.size() << " bytes a kernel, runs "
-            << runSeconds << " s\n";
+            << runSeconds << " s, " << unrolled << " loops unrolled\n";
+  // The test would prove nothing.
+  if (unrolls && seeds.size() >= 100) {
+    EXPECT_GT(unrolled, seeds.size() / 10);
+  }
+}
+
+TEST(RandomCfg, DevicesAgreeWithTheReference) {
+  runKernels(getSeeds(), /*unrolls=*/false);
+}
+
+// Their loops end when the fuel does: many have a trip count that folding
+// finds, and exits that depend on data beside it.
+TEST(RandomCfg, UnrolledLoopsComputeTheSame) {
+  runKernels(getSeeds(), /*unrolls=*/true);
 }
 
 static void printKernels() {
