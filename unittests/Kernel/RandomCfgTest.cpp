@@ -34,8 +34,9 @@ static uint64_t count = 300;
 static bool validate = false;
 /// Kernels of one bundle.
 static constexpr size_t kBatch = 25;
-/// Seeds that once came out wrong on some device, run beside those asked for.
-static constexpr uint64_t kOnceWrong[] = {12242, 12561, 17625};
+/// Seeds that once came out wrong, or crashed a pass, run beside those asked
+/// for.
+static constexpr uint64_t kOnceWrong[] = {12242, 12561, 17625, 5709};
 
 static std::vector<uint64_t> getSeeds() {
   std::vector<uint64_t> seeds(std::begin(kOnceWrong), std::end(kOnceWrong));

@@ -94,6 +94,9 @@ private:
   SmallVector<Block *> order;
   /// Blocks that a branch back leads to, other than the loop's header.
   DenseSet<Block *> innerHeaders;
+  /// Whether a loop within is only entered at its header. Otherwise a branch
+  /// back may be the first one to a block that was passed over as unreachable.
+  bool isReducible = true;
   SmallVector<Edge> entries;
 
   /// Values that are used behind the loop, with their variables.
@@ -156,8 +159,10 @@ Unroller::Unroller(FuncOp func, const CFGLoop &loop,
   for (Block *block : order) {
     seen.insert(block);
     for (Block *successor : block->getSuccessors())
-      if (successor != header && seen.contains(successor))
+      if (successor != header && seen.contains(successor)) {
         innerHeaders.insert(successor);
+        isReducible &= dominance.dominates(successor, block);
+      }
   }
   for (auto it = header->pred_begin(); it != header->pred_end(); ++it)
     if (!isInside(*it))
@@ -363,7 +368,7 @@ Outcome Unroller::run(Limits limits) {
     if (!isa<cf::BranchOp, cf::CondBranchOp, cf::SwitchOp>(
             block->getTerminator()))
       return Outcome::Unsupported;
-  if (!findEscaping())
+  if (!isReducible || !findEscaping())
     return Outcome::Unsupported;
 
   first = next = newBlock();
@@ -481,7 +486,8 @@ static void emitReason(LoopHintOp hint, Outcome outcome, Limits limits) {
     break;
   case Outcome::Unsupported:
   case Outcome::Done:
-    remark << "a value of it that is used behind it can't be carried";
+    remark << "a loop within has two entries, or a value that is used behind "
+              "it can't be carried";
     break;
   }
 }
