@@ -85,6 +85,55 @@ def KernelUnrollLoops : Pass<"kernel-unroll-loops", "::poot::kernel::FuncOp"> {
                            "::mlir::ub::UBDialect"];
 }
 
+def KernelExpandFragments
+    : Pass<"kernel-expand-fragments", "::poot::kernel::FuncOp"> {
+  let summary = "writes out the products that a target has no unit for";
+  let description = [{
+    Takes a control-flow graph. Where `products` has every product of the
+    kernel, its fragments stay, and become variables where they live beyond a
+    block. Otherwise they become arrays of the invocations: each lane of a
+    subgroup holds every n-th row of `a` and of the sum, and all of `b`. This
+    is right for subgroups of any size; all invocations that start together in a
+    subgroup must execute the kernel's fragment operations together.
+
+    Products and sums are those of the accumulator's type, in ascending order.
+  }];
+  let options = [
+    ListOption<"products", "products", "std::string",
+               "what the target has, as in 16x16x16:f16:f32 (rows, columns and "
+               "inner extent, operands, sum)">];
+  let dependentDialects = ["::mlir::arith::ArithDialect",
+                           "::mlir::cf::ControlFlowDialect"];
+}
+
+def KernelSplitVectors
+    : Pass<"kernel-split-vectors", "::poot::kernel::FuncOp"> {
+  let summary = "makes vectors of 2 to 4 elements of longer ones";
+  let description = [{
+    Takes a control-flow graph. A vector of more than four elements becomes
+    several, and one of a single element becomes that element: in arithmetic,
+    conversions, block arguments and variables.
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect",
+                           "::mlir::math::MathDialect",
+                           "::mlir::ub::UBDialect",
+                           "::mlir::vector::VectorDialect"];
+}
+
+def KernelExpandAtomics
+    : Pass<"kernel-expand-atomics", "::poot::kernel::FuncOp"> {
+  let summary = "f32 atomics by compare and exchange";
+  let description = [{
+    Takes a structured kernel. Memory of f32 that an atomic operation touches
+    becomes memory of i32; `add`, `min` and `max` become loops around
+    `kernel.atomic_cas` on the bits. Where the operand and the old number don't
+    compare, `min` and `max` leave the old one. A buffer with access `read` that
+    is loaded atomically gets `read_write`, as an atomic load is an exchange.
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect",
+                           "::mlir::scf::SCFDialect"];
+}
+
 def KernelStructurize : Pass<"kernel-structurize", "::poot::kernel::FuncOp"> {
   let summary = "lifts the control-flow graph to scf.if and scf.while";
   let description = [{
