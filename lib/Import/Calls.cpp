@@ -119,6 +119,30 @@ static uint32_t evaluate(const Expr *expr, ASTContext &ast, bool &isConstant) {
   return isConstant ? result.Val.getInt().getZExtValue() : 0;
 }
 
+/// Between types of one size.
+Value Importer::bitCast(Value value, mlir::Type to, Location loc) {
+  auto elements = [](mlir::Type t) {
+    auto vector = llvm::dyn_cast<mlir::VectorType>(t);
+    return vector ? vector.getNumElements() : 1;
+  };
+  if (to == value.getType())
+    return value;
+  if (elements(to) == elements(value.getType()))
+    return mlir::arith::BitcastOp::create(builder, loc, to, value);
+  // Between vectors of other lengths.
+  auto asVector = [](mlir::Type t) {
+    auto vector = llvm::dyn_cast<mlir::VectorType>(t);
+    return vector ? vector : mlir::VectorType::get({1}, t);
+  };
+  if (!llvm::isa<mlir::VectorType>(value.getType()))
+    value = mlir::vector::BroadcastOp::create(builder, loc,
+                                              asVector(value.getType()), value);
+  value = mlir::vector::BitCastOp::create(builder, loc, asVector(to), value);
+  if (!llvm::isa<mlir::VectorType>(to))
+    value = mlir::vector::ExtractOp::create(builder, loc, value, int64_t(0));
+  return value;
+}
+
 Value Importer::builtin(llvm::StringRef op, llvm::StringRef detail,
                         const CallExpr *expr, Object *destination,
                         Object &placeOut) {
@@ -147,10 +171,7 @@ Value Importer::builtin(llvm::StringRef op, llvm::StringRef detail,
   };
   auto memoryOf = [&](const Expr *handle) {
     Object object = handle->isGLValue() ? place(handle) : temporary(handle);
-    if (!object.isLeaf())
-      fail(Diagnostic::BufferElement, source,
-           "array of structures where scalars are needed");
-    return object.memory;
+    return getMemory(object, source);
   };
 
   if (op == "kernel.element") {
@@ -170,29 +191,48 @@ Value Importer::builtin(llvm::StringRef op, llvm::StringRef detail,
     placeOut = elementOf(handle, type.getNonReferenceType(), index, source);
     return {};
   }
-  auto dim = [&] {
-    uint32_t d = constantArgument(0);
-    return DimAttr::get(builder.getContext(),
-                        static_cast<Dim>(std::min(d, 2u)));
+  // Of a dimension that is computed, all three are read and one is chosen.
+  auto byDimension = [&](llvm::function_ref<Value(Dim)> read) -> Value {
+    bool isConstant = false;
+    uint32_t known = evaluate(arguments[0], ast, isConstant);
+    if (isConstant)
+      return read(static_cast<Dim>(std::min(known, 2u)));
+    Value dimension = scalar(arguments[0]);
+    Value result = read(Dim::Z);
+    for (uint32_t d : {1u, 0u}) {
+      Value matches = mlir::arith::CmpIOp::create(
+          builder, loc, mlir::arith::CmpIPredicate::eq, dimension,
+          number(d, loc, dimension.getType().getIntOrFloatBitWidth()));
+      result = mlir::arith::SelectOp::create(builder, loc, matches,
+                                             read(static_cast<Dim>(d)), result);
+    }
+    return result;
+  };
+  mlir::Type i32 = builder.getI32Type();
+  auto sizeOf = [&](Dim d) {
+    return number(func.getWorkgroupSize()[static_cast<unsigned>(d)], loc);
   };
   if (op == "kernel.local_id")
-    return LocalIdOp::create(builder, loc, builder.getI32Type(), dim());
+    return byDimension([&](Dim d) -> Value {
+      return LocalIdOp::create(builder, loc, i32, d);
+    });
   if (op == "kernel.workgroup_id")
-    return WorkgroupIdOp::create(builder, loc, builder.getI32Type(), dim());
+    return byDimension([&](Dim d) -> Value {
+      return WorkgroupIdOp::create(builder, loc, i32, d);
+    });
   if (op == "kernel.num_workgroups")
-    return NumWorkgroupsOp::create(builder, loc, builder.getI32Type(), dim());
+    return byDimension([&](Dim d) -> Value {
+      return NumWorkgroupsOp::create(builder, loc, i32, d);
+    });
   if (op == "kernel.workgroup_size")
-    return number(func.getWorkgroupSize()[std::min(constantArgument(0), 2u)],
-                  loc);
-  if (op == "kernel.global_id") {
-    mlir::Type i32 = builder.getI32Type();
-    Value size =
-        number(func.getWorkgroupSize()[std::min(constantArgument(0), 2u)], loc);
-    Value group = WorkgroupIdOp::create(builder, loc, i32, dim());
-    Value first = mlir::arith::MulIOp::create(builder, loc, group, size);
-    Value local = LocalIdOp::create(builder, loc, i32, dim());
-    return mlir::arith::AddIOp::create(builder, loc, first, local);
-  }
+    return byDimension(sizeOf);
+  if (op == "kernel.global_id")
+    return byDimension([&](Dim d) -> Value {
+      Value group = WorkgroupIdOp::create(builder, loc, i32, d);
+      Value first = mlir::arith::MulIOp::create(builder, loc, group, sizeOf(d));
+      Value local = LocalIdOp::create(builder, loc, i32, d);
+      return mlir::arith::AddIOp::create(builder, loc, first, local);
+    });
   if (op == "kernel.lane_id")
     return LaneIdOp::create(builder, loc, builder.getI32Type());
   if (op == "kernel.subgroup_id")
@@ -204,31 +244,12 @@ Value Importer::builtin(llvm::StringRef op, llvm::StringRef detail,
     return {};
   }
   if (op == "arith.bitcast") {
-    Value value = scalar(arguments[0]);
     mlir::Type to = scalarType(type, source);
-    if (!to)
+    if (!to || !isScalar(arguments[0]->getType()))
       fail(Diagnostic::Type, source,
-           "bit_cast to '" + type.getAsString() + "' in a kernel");
-    auto elements = [](mlir::Type t) {
-      auto vector = llvm::dyn_cast<mlir::VectorType>(t);
-      return vector ? vector.getNumElements() : 1;
-    };
-    if (to == value.getType())
-      return value;
-    if (elements(to) == elements(value.getType()))
-      return mlir::arith::BitcastOp::create(builder, loc, to, value);
-    // Between vectors of other lengths.
-    auto asVector = [](mlir::Type t) {
-      auto vector = llvm::dyn_cast<mlir::VectorType>(t);
-      return vector ? vector : mlir::VectorType::get({1}, t);
-    };
-    if (!llvm::isa<mlir::VectorType>(value.getType()))
-      value = mlir::vector::BroadcastOp::create(
-          builder, loc, asVector(value.getType()), value);
-    value = mlir::vector::BitCastOp::create(builder, loc, asVector(to), value);
-    if (!llvm::isa<mlir::VectorType>(to))
-      value = mlir::vector::ExtractOp::create(builder, loc, value, int64_t(0));
-    return value;
+           "bit_cast from '" + arguments[0]->getType().getAsString() +
+               "' to '" + type.getAsString() + "' in a kernel");
+    return bitCast(scalar(arguments[0]), to, loc);
   }
   if (op == "kernel.mul_hi")
     return mlir::arith::MulUIExtendedOp::create(
@@ -243,7 +264,8 @@ Value Importer::builtin(llvm::StringRef op, llvm::StringRef detail,
 
   if (op.starts_with("kernel.atomic_")) {
     Object where = place(arguments[0]);
-    if (!where.isLeaf() || where.leaf || where.indices.size() != 1 ||
+    if (!where.isLeaf() || where.isChoice() || where.leaf ||
+        where.indices.size() != 1 || where.lane || !where.swizzle.empty() ||
         !llvm::isa<BufferType, WorkgroupType>(where.memory.getType()))
       fail(Diagnostic::AtomicType, arguments[0]->getExprLoc(),
            "atomic operation on what is no element of a buffer or workgroup "
@@ -467,7 +489,7 @@ Value Importer::hook(llvm::StringRef name, const CallExpr *expr,
       if (!object.isLeaf())
         fail(Diagnostic::HookSignature, parameter->getLocation(),
              "array of structures as an operand of hook '" + name + "'");
-      operands.push_back(object.memory);
+      operands.push_back(getMemory(object, source));
       continue;
     }
     forEachElement(
@@ -517,11 +539,96 @@ Value Importer::hook(llvm::StringRef name, const CallExpr *expr,
 // Calls
 //===----------------------------------------------------------------------===//
 
+/// memcpy and memmove of whole objects of one type, which is what the library's
+/// algorithms come to.
+void Importer::moveElements(const CallExpr *expr) {
+  SourceLocation source = expr->getExprLoc();
+  Location loc = getLoc(source);
+  auto typed = [](const Expr *pointer) {
+    pointer = pointer->IgnoreParens();
+    while (auto *cast = llvm::dyn_cast<CastExpr>(pointer)) {
+      if (cast->getCastKind() != CK_BitCast && cast->getCastKind() != CK_NoOp)
+        break;
+      pointer = cast->getSubExpr()->IgnoreParens();
+    }
+    return pointer;
+  };
+  const Expr *to = typed(expr->getArg(0)), *from = typed(expr->getArg(1));
+  QualType type = to->getType()->getPointeeType();
+  if (type.isNull() || from->getType()->getPointeeType().isNull() ||
+      !ast.hasSameUnqualifiedType(type, from->getType()->getPointeeType()) ||
+      type->isVoidType() || type->isIncompleteType())
+    fail(Diagnostic::ReinterpretCast, source,
+         "copy of the bytes of objects of different types in a kernel");
+  Object p = pointer(to), q = pointer(from);
+  Value bytes = scalar(expr->getArg(2));
+  unsigned width = bytes.getType().getIntOrFloatBitWidth();
+  Value count = mlir::arith::DivUIOp::create(
+      builder, loc, bytes,
+      number(ast.getTypeSizeInChars(type).getQuantity(), loc, width));
+  if (width > 32)
+    count = mlir::arith::TruncIOp::create(builder, loc, builder.getI32Type(),
+                                          count);
+  // Within one array the two may overlap: then the end is copied first.
+  Value first = load(p, loc), second = load(q, loc);
+  Value backwards = mlir::arith::CmpIOp::create(
+      builder, loc, mlir::arith::CmpIPredicate::sgt, first, second);
+  Value last = mlir::arith::SubIOp::create(builder, loc, count, number(1, loc));
+  forValues(number(0, loc), count, loc, [&](Value i) {
+    Value mirrored = mlir::arith::SubIOp::create(builder, loc, last, i);
+    Value at =
+        mlir::arith::SelectOp::create(builder, loc, backwards, mirrored, i);
+    Object a = p.parts[0], b = q.parts[0];
+    if (!p.pointsToOne)
+      addIndex(a, mlir::arith::AddIOp::create(builder, loc, first, at), type);
+    if (!q.pointsToOne)
+      addIndex(b, mlir::arith::AddIOp::create(builder, loc, second, at), type);
+    copy(a, b, source);
+  });
+}
+
+static unsigned countReturns(const Stmt *stmt) {
+  if (!stmt || llvm::isa<LambdaExpr>(stmt))
+    return 0;
+  unsigned count = llvm::isa<ReturnStmt>(stmt);
+  for (const Stmt *inner : stmt->children())
+    count += countReturns(inner);
+  return count;
+}
+
+/// Whether a buffer, or a reference that a lambda holds, is a part of objects
+/// of TYPE: what is bound where the kernel is imported.
+bool Importer::holdsBuffers(QualType type) {
+  if (type->isReferenceType() || getKernelType(type) == "buffer")
+    return true;
+  if (auto *array = ast.getAsConstantArrayType(type))
+    return holdsBuffers(array->getElementType());
+  auto *record = type->getAsCXXRecordDecl();
+  if (!record || !record->hasDefinition() || !getKernelType(type).empty())
+    return false;
+  for (const CXXBaseSpecifier &base : record->bases())
+    if (holdsBuffers(base.getType()))
+      return true;
+  for (const FieldDecl *field : record->fields())
+    if (holdsBuffers(field->getType()))
+      return true;
+  return false;
+}
+
 Value Importer::call(const CallExpr *expr, Object *destination,
                      Object &placeOut) {
   SourceLocation source = expr->getExprLoc();
   Location loc = getLoc(source);
   const FunctionDecl *function = expr->getDirectCallee();
+  if (!function) {
+    // A pointer that is a constant names its function.
+    Expr::EvalResult callee;
+    const Expr *named = expr->getCallee();
+    if (!named->isValueDependent() && named->getType()->isPointerType() &&
+        named->EvaluateAsRValue(callee, ast) && callee.Val.isLValue())
+      if (auto *decl = callee.Val.getLValueBase().dyn_cast<const ValueDecl *>())
+        function = llvm::dyn_cast<FunctionDecl>(decl);
+  }
   if (!function) {
     if (llvm::isa<CXXPseudoDestructorExpr>(expr->getCallee()->IgnoreParens()))
       return {};
@@ -565,6 +672,12 @@ Value Importer::call(const CallExpr *expr, Object *destination,
         operands.push_back(scalar(argument));
       return give(mathCall(op, operands, expr->getType(), expr));
     }
+    if (plain == "memcpy" || plain == "memmove") {
+      moveElements(expr);
+      if (!expr->getType()->isVoidType() && destination)
+        storePointer(*destination, pointer(expr->getArg(0)), source);
+      return {};
+    }
     if (llvm::is_contained({"malloc", "calloc", "realloc", "free"}, plain))
       fail(Diagnostic::Heap, source, "call of '" + name + "' in a kernel");
     (void)id;
@@ -601,8 +714,9 @@ Value Importer::call(const CallExpr *expr, Object *destination,
        method->isMoveAssignmentOperator()) &&
       (method->isTrivial() || method->isDefaulted())) {
     Object to = *object;
-    if (getKernelType(to.type) == "buffer")
-      fail(Diagnostic::BufferSelect, source, "assignment of a buffer");
+    if (holdsBuffers(to.type))
+      fail(Diagnostic::BufferSelect, source,
+           "assignment of a buffer or of what holds one in a kernel");
     initialize(to, arguments[0]);
     placeOut = to;
     return {};
@@ -615,9 +729,11 @@ Value Importer::call(const CallExpr *expr, Object *destination,
     return {};
   }
   if (type->isReferenceType()) {
-    // A constant scalar may come from several returns: its value does.
+    // What is constant may come from several returns: its value does.
     QualType referred = type.getNonReferenceType();
-    if (referred.isConstQualified() && isScalar(referred)) {
+    const FunctionDecl *definition = function->getDefinition();
+    if (referred.isConstQualified() && isScalar(referred) && definition &&
+        countReturns(definition->getBody()) > 1) {
       Object slot = allocate(referred, source);
       expand(function, selfPointer, arguments, &slot, source);
       placeOut = slot;
@@ -678,8 +794,11 @@ void Importer::construct(Object &object, const CXXConstructExpr *expr) {
 
 Object Importer::expand(const FunctionDecl *function, Object *self,
                         llvm::ArrayRef<const Expr *> arguments, Object *result,
-                        SourceLocation source) {
+                        SourceLocation source, llvm::ArrayRef<Object> objects) {
   std::string name = function->getNameAsString();
+  if (++expansions > 50000)
+    fail(Diagnostic::Expression, source,
+         "more than 50,000 calls, all of which are expanded, in a kernel");
   for (Frame *frame : stack)
     if (frame->function->getCanonicalDecl() == function->getCanonicalDecl())
       fail(Diagnostic::Recursion, source,
@@ -703,6 +822,10 @@ Object Importer::expand(const FunctionDecl *function, Object *self,
       !result && function->getReturnType()->isReferenceType();
   for (unsigned i = 0; i < function->getNumParams(); ++i) {
     const ParmVarDecl *parameter = function->getParamDecl(i);
+    if (!objects.empty()) {
+      frame.variables[parameter] = objects[i];
+      continue;
+    }
     const Expr *argument = arguments[i];
     if (parameter->getType()->isReferenceType()) {
       frame.variables[parameter] =

@@ -5,7 +5,12 @@
 #include "mlir/IR/Diagnostics.h"
 
 #include "clang/AST/ASTConsumer.h"
+#include "clang/AST/Attr.h"
+#include "clang/AST/DeclBase.h"
 #include "clang/Frontend/CompilerInstance.h"
+#include "clang/Sema/ParsedAttr.h"
+#include "clang/Sema/Sema.h"
+#include "clang/Sema/SemaDiagnostic.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Path.h"
 #include "llvm/Support/ToolOutputFile.h"
@@ -34,6 +39,34 @@ private:
   ImportOptions options;
 };
 } // namespace
+
+namespace {
+/// [[poot::kernel]] says what POOT_KERNEL says.
+struct KernelAttribute : ParsedAttrInfo {
+  KernelAttribute() {
+    static constexpr Spelling spellings[] = {
+        {ParsedAttr::AS_CXX11, "poot::kernel"}};
+    Spellings = spellings;
+  }
+  bool diagAppertainsToDecl(Sema &sema, const ParsedAttr &attribute,
+                            const Decl *decl) const override {
+    if (llvm::isa<FunctionDecl>(decl))
+      return true;
+    sema.Diag(attribute.getLoc(), diag::warn_attribute_wrong_decl_type_str)
+        << attribute << attribute.isRegularKeywordAttribute() << "functions";
+    return false;
+  }
+  AttrHandling handleDeclAttribute(Sema &sema, Decl *decl,
+                                   const ParsedAttr &attribute) const override {
+    decl->addAttr(AnnotateAttr::Create(sema.Context, "poot.kernel", nullptr, 0,
+                                       attribute.getRange()));
+    return AttributeApplied;
+  }
+};
+} // namespace
+
+static ParsedAttrInfoRegistry::Add<KernelAttribute>
+    kernelAttribute("poot-kernel", "marks a function as a GPU kernel");
 
 void Consumer::HandleTranslationUnit(ASTContext &) {
   DiagnosticsEngine &engine = clang.getDiagnostics();

@@ -188,6 +188,23 @@ Value Importer::binary(BinaryOperatorKind kind, Value lhs, Value rhs,
   return result;
 }
 
+/// Compares two pointers into one array, or subtracts them.
+Value Importer::comparePointers(const BinaryOperator *expr) {
+  SourceLocation source = expr->getExprLoc();
+  Location loc = getLoc(source);
+  Object p = pointer(expr->getLHS()), q = pointer(expr->getRHS());
+  bool same =
+      p.pointsToOne == q.pointsToOne && isSamePlace(p.parts[0], q.parts[0]);
+  if (!same)
+    fail(Diagnostic::PointerBase, source,
+         "pointers meet that may be into different arrays in a kernel");
+  Value result =
+      binary(expr->getOpcode(), load(p, loc), load(q, loc), ast.IntTy, expr);
+  if (result.getType().isInteger(1))
+    return result;
+  return convert(result, ast.IntTy, expr->getType(), source);
+}
+
 Value Importer::binaryExpr(const BinaryOperator *expr) {
   Location loc = getLoc(expr->getExprLoc());
   if (expr->isAssignmentOp())
@@ -224,15 +241,7 @@ Value Importer::binaryExpr(const BinaryOperator *expr) {
         !left->isPointerType() || !right->isPointerType())
       fail(Diagnostic::Pointer, expr->getExprLoc(),
            "comparison of a pointer with null in a kernel");
-    Object p = pointer(expr->getLHS()), q = pointer(expr->getRHS());
-    if (p.parts[0].memory != q.parts[0].memory)
-      fail(Diagnostic::PointerBase, expr->getExprLoc(),
-           "pointers into different arrays meet in a kernel");
-    Value result =
-        binary(expr->getOpcode(), load(p, loc), load(q, loc), ast.IntTy, expr);
-    if (result.getType().isInteger(1))
-      return result;
-    return convert(result, ast.IntTy, expr->getType(), expr->getExprLoc());
+    return comparePointers(expr);
   }
   Value lhs = scalar(expr->getLHS()), rhs = scalar(expr->getRHS());
   return binary(expr->getOpcode(), lhs, rhs, left, expr);
@@ -294,27 +303,28 @@ Value Importer::unary(const UnaryOperator *expr) {
 
 Value Importer::conditional(const AbstractConditionalOperator *expr) {
   Location loc = getLoc(expr->getExprLoc());
+  if (auto *binary = llvm::dyn_cast<BinaryConditionalOperator>(expr))
+    opaque[binary->getOpaqueValue()] = binary->getCommon()->isGLValue()
+                                           ? place(binary->getCommon())
+                                           : temporary(binary->getCommon());
   Value condition = scalar(expr->getCond());
-  Block *onTrue = newBlock(), *onFalse = newBlock(), *end = newBlock();
-  Value result;
-  if (!expr->getType()->isVoidType())
-    result =
-        end->addArgument(scalarType(expr->getType(), expr->getExprLoc()), loc);
-  branchIf(condition, onTrue, onFalse, loc);
-  auto side = [&](Block *block, const Expr *value) {
-    startBlock(block);
-    if (!result) {
-      discard(value);
-      branch(end, loc);
-      return;
+  auto value = [&](const Expr *side) -> Value {
+    if (expr->getType()->isVoidType()) {
+      discard(side);
+      return {};
     }
-    Value v = value->isGLValue() ? load(place(value), loc) : scalar(value);
-    branch(end, loc, v);
+    return side->isGLValue() ? load(place(side), loc) : scalar(side);
   };
-  side(onTrue, expr->getTrueExpr());
-  side(onFalse, expr->getFalseExpr());
-  startBlock(end);
-  return result;
+  // Of vectors, both sides are computed, and each element chooses.
+  if (llvm::isa<mlir::VectorType>(condition.getType())) {
+    Value onTrue = value(expr->getTrueExpr());
+    Value onFalse = value(expr->getFalseExpr());
+    return SelectOp::create(builder, loc, toBool(condition, loc), onTrue,
+                            onFalse);
+  }
+  return ifElse(condition, loc, [&](bool first) {
+    return value(first ? expr->getTrueExpr() : expr->getFalseExpr());
+  });
 }
 
 //===----------------------------------------------------------------------===//
@@ -384,6 +394,18 @@ Value Importer::castExpr(const CastExpr *expr) {
   case CK_ToVoid:
     discard(inner);
     return {};
+  case CK_LValueToRValueBitCast:
+  case CK_BitCast: {
+    // Of values alone: between vectors, and std::bit_cast.
+    mlir::Type to = scalarType(expr->getType(), expr->getExprLoc());
+    if (to && isScalar(inner->getType()))
+      return bitCast(inner->isGLValue() ? load(place(inner), loc)
+                                        : scalar(inner),
+                     to, loc);
+    fail(Diagnostic::ReinterpretCast, expr->getExprLoc(),
+         "bits of '" + inner->getType().getAsString() + "' as '" +
+             expr->getType().getAsString() + "' in a kernel");
+  }
   case CK_PointerToBoolean:
     fail(Diagnostic::Pointer, expr->getExprLoc(),
          "comparison of a pointer with null in a kernel");
@@ -427,6 +449,21 @@ Value Importer::scalar(const Expr *expr) {
   }
   if (auto *e = dyn_cast<SubstNonTypeTemplateParmExpr>(expr))
     return scalar(e->getReplacement());
+  if (auto *e = dyn_cast<CXXRewrittenBinaryOperator>(expr))
+    return scalar(e->getSemanticForm());
+  if (auto *e = dyn_cast<OpaqueValueExpr>(expr)) {
+    if (auto it = opaque.find(e); it != opaque.end())
+      return load(it->second, loc);
+    if (e->getSourceExpr())
+      return scalar(e->getSourceExpr());
+  }
+  if (auto *e = dyn_cast<StmtExpr>(expr)) {
+    const CompoundStmt *body = e->getSubStmt();
+    for (const Stmt *inner : llvm::drop_end(body->body()))
+      statement(inner);
+    auto *last = dyn_cast<Expr>(body->body_back());
+    return last ? scalar(last) : Value();
+  }
   if (auto *e = dyn_cast<FullExpr>(expr)) // ConstantExpr, ExprWithCleanups
     return scalar(e->getSubExpr());
   if (auto *e = dyn_cast<CXXBindTemporaryExpr>(expr))

@@ -55,6 +55,8 @@ void Importer::fail(Diagnostic diagnostic, SourceLocation loc,
 }
 
 Location Importer::getLoc(SourceLocation loc) {
+  if (loc.isValid())
+    lastPlace = loc;
   SourceManager &sources = ast.getSourceManager();
   PresumedLoc place = sources.getPresumedLoc(sources.getExpansionLoc(loc));
   mlir::MLIRContext *context = module.getContext();

@@ -70,8 +70,20 @@ struct Object {
   /// Otherwise bases, then fields.
   std::vector<Object> parts;
 
+  /// A leaf that lies in one of two places: in `choices[0]` where `condition`
+  /// holds, else in `choices[1]`. It has the memory of the first.
+  mlir::Value condition;
+  std::vector<Object> choices;
+
+  /// Of a pointer, that `parts[0]` is one object, which it points to.
+  bool pointsToOne = false;
+
   bool isLeaf() const { return static_cast<bool>(memory); }
+  bool isChoice() const { return !choices.empty(); }
 };
+
+/// Whether two objects are surely the same place.
+bool isSamePlace(const Object &a, const Object &b);
 
 class Importer {
 public:
@@ -97,6 +109,7 @@ private:
     /// Where the result goes; null for none and for a reference.
     Object *result = nullptr;
     bool returnsReference = false;
+    bool hasReturned = false;
     std::optional<Object> reference;
     Block *returnBlock = nullptr;
     mlir::Location callLoc;
@@ -109,6 +122,7 @@ private:
   // Reports (Importer.cpp).
   [[noreturn]] void fail(Diagnostic diagnostic, clang::SourceLocation loc,
                          const llvm::Twine &message);
+  /// Remembers the place, for errors that come up where none is known.
   mlir::Location getLoc(clang::SourceLocation loc);
 
   // Types and objects (Objects.cpp).
@@ -138,7 +152,22 @@ private:
   void addIndex(Object &object, Value index, clang::QualType type);
   Value load(const Object &object, mlir::Location loc);
   void store(Value value, const Object &object, mlir::Location loc);
-  void copy(const Object &to, const Object &from, clang::SourceLocation loc);
+  void copy(Object &to, const Object &from, clang::SourceLocation loc);
+  void forRange(uint64_t from, uint64_t to, clang::SourceLocation loc,
+                llvm::function_ref<void(Value)> body);
+  void forValues(Value from, Value to, mlir::Location loc,
+                 llvm::function_ref<void(Value)> body);
+  /// What SIDE gives on the side that CONDITION takes; nothing, or one value.
+  Value ifElse(Value condition, mlir::Location loc,
+               llvm::function_ref<Value(bool)> side);
+  Object choose(Value condition, const Object &first, const Object &second,
+                clang::SourceLocation loc);
+  Object choose(const clang::AbstractConditionalOperator *expr);
+  Object chooseBySides(Value condition, const clang::Expr *onTrue,
+                       const clang::Expr *onFalse, clang::SourceLocation loc,
+                       llvm::function_ref<Object(const clang::Expr *)> import);
+  /// The one array that a leaf lies in.
+  Value getMemory(const Object &object, clang::SourceLocation loc);
   void storeConstant(const Object &object, const clang::APValue &value,
                      clang::SourceLocation loc);
   Value constant(Type type, const clang::APValue &value, mlir::Location loc);
@@ -155,6 +184,7 @@ private:
   Value scalar(const clang::Expr *expr);
   Value castExpr(const clang::CastExpr *expr);
   Value unary(const clang::UnaryOperator *expr);
+  Value comparePointers(const clang::BinaryOperator *expr);
   Value binaryExpr(const clang::BinaryOperator *expr);
   Value conditional(const clang::AbstractConditionalOperator *expr);
   Value binary(clang::BinaryOperatorKind kind, Value lhs, Value rhs,
@@ -175,6 +205,9 @@ private:
   Object *findVariable(const clang::ValueDecl *decl);
   Object thisObject(const clang::Expr *expr);
   Object placeOfName(const clang::DeclRefExpr *expr);
+  Object placeOfVariable(const clang::VarDecl *variable,
+                         clang::SourceLocation loc);
+  Object baseObject(Object object, const clang::CastExpr *cast);
   Object assign(const clang::BinaryOperator *expr);
   Object compoundAssign(const clang::CompoundAssignOperator *expr);
   Object pointer(const clang::Expr *expr);
@@ -187,7 +220,10 @@ private:
   Value call(const clang::CallExpr *expr, Object *destination, Object &place);
   Object expand(const clang::FunctionDecl *function, Object *self,
                 llvm::ArrayRef<const clang::Expr *> arguments, Object *result,
-                clang::SourceLocation loc);
+                clang::SourceLocation loc, llvm::ArrayRef<Object> objects = {});
+  void moveElements(const clang::CallExpr *expr);
+  bool holdsBuffers(clang::QualType type);
+  Value bitCast(Value value, Type to, mlir::Location loc);
   void construct(Object &object, const clang::CXXConstructExpr *expr);
   Value builtin(llvm::StringRef op, llvm::StringRef detail,
                 const clang::CallExpr *expr, Object *destination,
@@ -236,6 +272,9 @@ private:
   mlir::OpBuilder builder;
 
   kernel::FuncOp func;
+  clang::SourceLocation lastPlace;
+  /// Calls that were expanded; a kernel of too many would not end.
+  unsigned expansions = 0;
   /// The blocks that are being filled, of the kernel or of a hook's body, and
   /// where its variables are declared.
   mlir::Region *region = nullptr;

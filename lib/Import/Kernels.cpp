@@ -16,6 +16,7 @@
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mlir/IR/Verifier.h"
 #include "mlir/Pass/PassManager.h"
+#include "mlir/Transforms/Passes.h"
 
 #include "clang/AST/DeclTemplate.h"
 #include "clang/AST/RecursiveASTVisitor.h"
@@ -318,8 +319,14 @@ poot::import::importKernel(CompilerInstance &clang, mlir::MLIRContext &context,
   if (!importer.importKernel(kernel.function, kernel.name))
     return nullptr;
   mlir::PassManager passes(&context);
-  kernel::buildKernelOptimizePipeline(passes);
-  passes.nest<kernel::HookBodyOp>();
+  kernel::buildKernelOptimizePipeline(passes, /*unrolls=*/false);
+  // The bodies of hooks are kernels in small.
+  mlir::OpPassManager &bodies = passes.nest<kernel::HookBodyOp>();
+  bodies.addPass(mlir::createCanonicalizerPass());
+  bodies.addPass(mlir::createSROA());
+  bodies.addPass(mlir::createMem2Reg());
+  bodies.addPass(mlir::createCanonicalizerPass());
+  bodies.addPass(mlir::createCSEPass());
   // A defect of the importer, not of the kernel; it must not pass unseen.
   if (failed(mlir::verify(*module)) || failed(passes.run(*module)))
     return nullptr;

@@ -103,15 +103,19 @@ const CXXRecordDecl *Importer::checkRecord(QualType type, SourceLocation loc) {
   return record;
 }
 
-/// Scalars that memory can hold.
+/// Scalars that memory can hold. A bool is a byte there.
 static bool isMemoryElement(mlir::Type type) {
-  if (!type || type.isInteger(1))
-    return false;
-  auto vector = llvm::dyn_cast<mlir::VectorType>(type);
+  auto vector = llvm::dyn_cast_or_null<mlir::VectorType>(type);
   if (!vector)
-    return type.isIntOrFloat();
+    return type && type.isIntOrFloat() && !type.isInteger(1);
   return (vector.getNumElements() == 2 || vector.getNumElements() == 4) &&
          !vector.getElementType().isInteger(1);
+}
+
+static mlir::Type getStoredType(mlir::Type type) {
+  return type && type.isInteger(1)
+             ? mlir::IntegerType::get(type.getContext(), 8)
+             : type;
 }
 
 void Importer::flattenStructure(QualType type, int64_t offset,
@@ -125,8 +129,8 @@ void Importer::flattenStructure(QualType type, int64_t offset,
     count *= array->getZExtSize();
     element = array->getElementType();
   }
-  if (mlir::Type scalar = scalarType(element, loc);
-      scalar && isMemoryElement(scalar)) {
+  if (mlir::Type scalar = getStoredType(scalarType(element, loc));
+      isMemoryElement(scalar)) {
     leaves.push_back(scalar);
     counts.push_back(count);
     offsets.push_back(offset);
@@ -150,7 +154,7 @@ void Importer::flattenStructure(QualType type, int64_t offset,
 }
 
 mlir::Type Importer::elementType(QualType type, SourceLocation loc) {
-  if (mlir::Type scalar = scalarType(type, loc)) {
+  if (mlir::Type scalar = getStoredType(scalarType(type, loc))) {
     if (isMemoryElement(scalar))
       return scalar;
     fail(Diagnostic::BufferElement, loc,
@@ -250,7 +254,7 @@ Object Importer::allocateWorkgroup(QualType type, int64_t count,
                                    SourceLocation loc) {
   Object object;
   object.type = type;
-  if (mlir::Type scalar = scalarType(type, loc)) {
+  if (mlir::Type scalar = getStoredType(scalarType(type, loc))) {
     if (!isMemoryElement(scalar))
       fail(Diagnostic::BufferElement, loc,
            "elements of type '" + type.getAsString() +
@@ -314,6 +318,10 @@ Object Importer::elementOf(const Object &handle, QualType type, Value index,
       part = elementOf(part, part.type, index, loc);
     return object;
   }
+  if (handle.isChoice())
+    return choose(handle.condition,
+                  elementOf(handle.choices[0], type, index, loc),
+                  elementOf(handle.choices[1], type, index, loc), loc);
   if (!isScalar(type)) {
     uint32_t leaf = 0;
     return structureElement(handle.memory, type, index, leaf);
@@ -328,16 +336,147 @@ Object Importer::elementOf(const Object &handle, QualType type, Value index,
 Object Importer::field(const Object &object, const FieldDecl *field) {
   auto *record = cast<CXXRecordDecl>(field->getParent());
   size_t number = record->getNumBases() + field->getFieldIndex();
-  assert(number < object.parts.size() && "an object mirrors its type");
+  if (number >= object.parts.size())
+    fail(Diagnostic::Expression, lastPlace,
+         "object that isn't known where the kernel is imported");
   return object.parts[number];
 }
 
 void Importer::addIndex(Object &object, Value index, QualType type) {
   object.type = type;
-  if (object.isLeaf() && !object.isPointer)
+  auto elementType = [&](const Object &part) {
+    auto *array =
+        part.type.isNull() ? nullptr : ast.getAsConstantArrayType(part.type);
+    return array ? array->getElementType() : part.type;
+  };
+  for (Object &choice : object.choices)
+    addIndex(choice, index, elementType(choice));
+  if (object.isLeaf() && !object.isPointer && !object.isChoice())
     object.indices.push_back(index);
   for (Object &part : object.parts)
     addIndex(part, index, part.type);
+}
+
+/// Calls VISIT for every value that says where OBJECT lies.
+static void forEachValue(Object &object,
+                         llvm::function_ref<void(Value &)> visit) {
+  for (Value &index : object.indices)
+    visit(index);
+  if (object.lane)
+    visit(object.lane);
+  if (object.condition)
+    visit(object.condition);
+  for (Object &part : object.parts)
+    forEachValue(part, visit);
+  for (Object &choice : object.choices)
+    forEachValue(choice, visit);
+}
+
+/// One of two objects. Places that differ become choices of the leaves.
+Object Importer::choose(Value condition, const Object &first,
+                        const Object &second, SourceLocation loc) {
+  if (isSamePlace(first, second))
+    return first;
+  Object object;
+  object.type = first.type;
+  if (first.isPointer || second.isPointer ||
+      first.isLeaf() != second.isLeaf() ||
+      (!first.isLeaf() && first.parts.size() != second.parts.size()))
+    fail(Diagnostic::PointerBase, loc,
+         "one of two objects that hold pointers in a kernel");
+  if (first.isLeaf()) {
+    object.memory = first.memory;
+    object.condition = condition;
+    object.choices = {first, second};
+    return object;
+  }
+  for (auto [a, b] : llvm::zip(first.parts, second.parts))
+    object.parts.push_back(choose(condition, a, b, loc));
+  return object;
+}
+
+/// One of two objects, each of which is imported on its side alone. The indices
+/// that a side computes reach the end through variables.
+Object
+Importer::chooseBySides(Value condition, const Expr *onTrue,
+                        const Expr *onFalse, SourceLocation source,
+                        llvm::function_ref<Object(const Expr *)> import) {
+  Location loc = getLoc(source);
+  Object objects[2];
+  llvm::SmallVector<Object> variables[2];
+  ifElse(condition, loc, [&](bool first) {
+    unsigned side = first ? 0 : 1;
+    objects[side] = import(first ? onTrue : onFalse);
+    forEachValue(objects[side], [&](Value &value) {
+      Object variable = allocate(
+          value.getType().isInteger(1) ? ast.BoolTy : ast.IntTy, source);
+      store(value, variable, loc);
+      variables[side].push_back(variable);
+    });
+    return Value();
+  });
+  for (unsigned side : {0, 1}) {
+    size_t next = 0;
+    forEachValue(objects[side], [&](Value &value) {
+      value = load(variables[side][next++], loc);
+    });
+  }
+  return choose(condition, objects[0], objects[1], source);
+}
+
+Value Importer::ifElse(Value condition, Location loc,
+                       llvm::function_ref<Value(bool)> side) {
+  Block *onTrue = newBlock(), *onFalse = newBlock(), *end = newBlock();
+  branchIf(condition, onTrue, onFalse, loc);
+  Value result;
+  for (bool first : {true, false}) {
+    startBlock(first ? onTrue : onFalse);
+    Value value = side(first);
+    if (value && !result)
+      result = end->addArgument(value.getType(), loc);
+    branch(end, loc, value ? mlir::ValueRange(value) : mlir::ValueRange());
+  }
+  startBlock(end);
+  return result;
+}
+
+Value Importer::getMemory(const Object &object, SourceLocation loc) {
+  if (object.isChoice())
+    fail(Diagnostic::BufferSelect, loc,
+         "one of two arrays where a kernel must name one");
+  if (!object.isLeaf())
+    fail(Diagnostic::BufferElement, loc,
+         "array of structures where scalars are needed");
+  return object.memory;
+}
+
+/// Runs BODY for the numbers FROM to TO - 1. Few are written out.
+void Importer::forRange(uint64_t from, uint64_t to, SourceLocation source,
+                        llvm::function_ref<void(Value)> body) {
+  Location loc = getLoc(source);
+  if (to - from <= 32) {
+    for (uint64_t i = from; i < to; ++i)
+      body(number(i, loc));
+    return;
+  }
+  forValues(number(from, loc), number(to, loc), loc, body);
+}
+
+void Importer::forValues(Value from, Value to, Location loc,
+                         llvm::function_ref<void(Value)> body) {
+  Block *head = newBlock(), *inner = newBlock(), *end = newBlock();
+  Value index = head->addArgument(builder.getI32Type(), loc);
+  branch(head, loc, from);
+  startBlock(head);
+  branchIf(mlir::arith::CmpIOp::create(
+               builder, loc, mlir::arith::CmpIPredicate::ult, index, to),
+           inner, end, loc);
+  startBlock(inner);
+  body(index);
+  branch(
+      head, loc,
+      Value(mlir::arith::AddIOp::create(builder, loc, index, number(1, loc))));
+  startBlock(end);
 }
 
 //===----------------------------------------------------------------------===//
@@ -374,10 +513,22 @@ static Position getPosition(const Object &object, mlir::OpBuilder &builder,
   return position;
 }
 
+/// Whether a byte of memory holds a bool.
+static bool isBoolByte(const Object &object, mlir::Type type) {
+  return type.isInteger(8) && !object.type.isNull() &&
+         object.type->isBooleanType();
+}
+
 Value Importer::load(const Object &object, Location loc) {
-  assert(object.isLeaf() && "only a leaf is a value");
+  if (!object.isLeaf())
+    fail(Diagnostic::Expression, lastPlace,
+         "object that isn't known where the kernel is imported");
   Value value;
-  if (llvm::isa<kernel::VarType>(object.memory.getType())) {
+  if (object.isChoice()) {
+    value = ifElse(object.condition, loc, [&](bool first) {
+      return load(object.choices[first ? 0 : 1], loc);
+    });
+  } else if (llvm::isa<kernel::VarType>(object.memory.getType())) {
     value =
         kernel::VarLoadOp::create(builder, loc, object.memory, object.indices);
   } else {
@@ -388,6 +539,8 @@ Value Importer::load(const Object &object, Location loc) {
     mlir::Type type = kernel::getLeafType(object.memory.getType(), object.leaf);
     value = kernel::LoadOp::create(builder, loc, type, object.memory, at.index,
                                    leaf, at.element);
+    if (isBoolByte(object, type))
+      value = toBool(value, loc);
   }
   if (object.lane) {
     Value position = mlir::arith::IndexCastUIOp::create(
@@ -401,7 +554,9 @@ Value Importer::load(const Object &object, Location loc) {
 }
 
 void Importer::store(Value value, const Object &object, Location loc) {
-  assert(object.isLeaf() && "only a leaf is a value");
+  if (!object.isLeaf())
+    fail(Diagnostic::Expression, lastPlace,
+         "object that isn't known where the kernel is imported");
   if (object.lane || !object.swizzle.empty()) {
     Object whole = object;
     whole.lane = {};
@@ -425,6 +580,15 @@ void Importer::store(Value value, const Object &object, Location loc) {
     }
     return store(vector, whole, loc);
   }
+  if (object.isChoice()) {
+    ifElse(object.condition, loc, [&](bool first) {
+      store(value, object.choices[first ? 0 : 1], loc);
+      return Value();
+    });
+    return;
+  }
+  if (llvm::isa<kernel::TableType>(object.memory.getType()))
+    fail(Diagnostic::Global, lastPlace, "change of a constant in a kernel");
   if (llvm::isa<kernel::VarType>(object.memory.getType())) {
     kernel::VarStoreOp::create(builder, loc, value, object.memory,
                                object.indices);
@@ -433,6 +597,9 @@ void Importer::store(Value value, const Object &object, Location loc) {
   Position at = getPosition(object, builder, loc);
   mlir::IntegerAttr leaf = object.leaf ? builder.getI32IntegerAttr(*object.leaf)
                                        : mlir::IntegerAttr();
+  if (value.getType().isInteger(1))
+    value =
+        mlir::arith::ExtUIOp::create(builder, loc, builder.getI8Type(), value);
   kernel::StoreOp::create(builder, loc, value, object.memory, at.index, leaf,
                           at.element);
 }
@@ -456,27 +623,64 @@ void Importer::forEachElement(const Object &object,
     forEachElement(part, visit, loc);
 }
 
-void Importer::copy(const Object &to, const Object &from, SourceLocation loc) {
-  llvm::SmallVector<Object> sources;
-  forEachElement(
-      from, [&](const Object &element) { sources.push_back(element); }, loc);
-  // All is read before anything is written: the two may overlap.
-  llvm::SmallVector<Value> values;
-  for (const Object &source : sources)
-    values.push_back(source.isPointer ? Value() : load(source, getLoc(loc)));
-  size_t next = 0;
-  forEachElement(
-      to,
-      [&](const Object &element) {
-        size_t i = next++;
-        if (sources[i].isPointer) {
-          Object target = element;
-          storePointer(target, sources[i], loc);
-        } else {
-          store(values[i], element, getLoc(loc));
+/// References, buffers and what a lambda captured of `this` are bound anew; all
+/// else is read before anything is written, since the two may overlap.
+void Importer::copy(Object &to, const Object &from, SourceLocation loc) {
+  std::vector<std::pair<Object, Object>> elements;
+  std::function<void(Object &, const Object &)> gather =
+      [&](Object &to, const Object &from) {
+        bool isHandle = getKernelType(to.type) == "buffer";
+        if (isHandle || (to.isPointer && !from.isPointer)) {
+          to = from;
+          return;
         }
-      },
-      loc);
+        if (auto *array = ast.getAsConstantArrayType(to.type)) {
+          auto one = [&](Value index, bool isLoop) {
+            Object a = to, b = from;
+            addIndex(a, index, array->getElementType());
+            addIndex(b, index, array->getElementType());
+            if (isLoop)
+              copy(a, b, loc);
+            else
+              gather(a, b);
+          };
+          uint64_t count = array->getZExtSize();
+          if (count > 32)
+            forRange(0, count, loc, [&](Value i) { one(i, /*isLoop=*/true); });
+          else
+            for (uint64_t i = 0; i < count; ++i)
+              one(number(i, getLoc(loc)), /*isLoop=*/false);
+          return;
+        }
+        if (to.isPointer || to.isLeaf()) {
+          elements.emplace_back(to, from);
+          // What a pointer points into is bound when it is stored.
+          if (to.isPointer)
+            storePointer(to, from, loc);
+          return;
+        }
+        auto *record = to.type->getAsCXXRecordDecl();
+        if (!record || to.parts.size() != from.parts.size())
+          fail(Diagnostic::Expression, loc,
+               "object that isn't known where the kernel is imported");
+        size_t part = record->getNumBases();
+        for (size_t i = 0; i < part; ++i)
+          gather(to.parts[i], from.parts[i]);
+        for (const FieldDecl *field : record->fields()) {
+          if (field->getType()->isReferenceType())
+            to.parts[part] = from.parts[part];
+          else
+            gather(to.parts[part], from.parts[part]);
+          ++part;
+        }
+      };
+  gather(to, from);
+  llvm::SmallVector<Value> values;
+  for (auto &[target, source] : elements)
+    values.push_back(target.isPointer ? Value() : load(source, getLoc(loc)));
+  for (auto [element, value] : llvm::zip(elements, values))
+    if (value)
+      store(value, element.first, getLoc(loc));
 }
 
 //===----------------------------------------------------------------------===//
@@ -527,15 +731,19 @@ Value Importer::constant(mlir::Type type, const APValue &value, Location loc) {
 }
 
 void Importer::zeroInitialize(const Object &object, SourceLocation loc) {
-  forEachElement(
-      object,
-      [&](const Object &element) {
-        if (element.isPointer)
-          fail(Diagnostic::Pointer, loc, "null pointer in a kernel");
-        store(zero(scalarType(element.type, loc), getLoc(loc)), element,
-              getLoc(loc));
-      },
-      loc);
+  if (auto *array = ast.getAsConstantArrayType(object.type))
+    return forRange(0, array->getZExtSize(), loc, [&](Value index) {
+      Object element = object;
+      addIndex(element, index, array->getElementType());
+      zeroInitialize(element, loc);
+    });
+  if (object.isPointer)
+    fail(Diagnostic::Pointer, loc, "null pointer in a kernel");
+  if (object.isLeaf())
+    return store(zero(scalarType(object.type, loc), getLoc(loc)), object,
+                 getLoc(loc));
+  for (const Object &part : object.parts)
+    zeroInitialize(part, loc);
 }
 
 /// Stores a constant that clang has computed.

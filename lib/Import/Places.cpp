@@ -20,7 +20,14 @@ Object *Importer::findVariable(const ValueDecl *decl) {
 }
 
 Object Importer::thisObject(const Expr *expr) {
-  expr = expr->IgnoreParenImpCasts();
+  expr = expr->IgnoreParens();
+  if (auto *cast = llvm::dyn_cast<CastExpr>(expr)) {
+    if (cast->getCastKind() == CK_DerivedToBase ||
+        cast->getCastKind() == CK_UncheckedDerivedToBase)
+      return baseObject(thisObject(cast->getSubExpr()), cast);
+    if (cast->getCastKind() == CK_NoOp)
+      return thisObject(cast->getSubExpr());
+  }
   Frame &frame = *stack.back();
   if (llvm::isa<CXXThisExpr>(expr)) {
     if (Object *self = frame.capturedThis ? frame.capturedThis : frame.self)
@@ -28,6 +35,28 @@ Object Importer::thisObject(const Expr *expr) {
     fail(Diagnostic::Expression, expr->getExprLoc(), "'this' in a kernel");
   }
   return dereference(pointer(expr), expr->getType()->getPointeeType());
+}
+
+/// The part of OBJECT that a conversion to a base class names.
+Object Importer::baseObject(Object object, const CastExpr *cast) {
+  auto *record = cast->getSubExpr()->getType()->getPointeeCXXRecordDecl();
+  if (!record)
+    record = cast->getSubExpr()->getType()->getAsCXXRecordDecl();
+  for (const CXXBaseSpecifier *step : cast->path()) {
+    unsigned number = 0;
+    for (const CXXBaseSpecifier &base : record->bases()) {
+      if (ast.hasSameUnqualifiedType(base.getType(), step->getType()))
+        break;
+      ++number;
+    }
+    if (number >= object.parts.size())
+      fail(Diagnostic::Expression, cast->getExprLoc(),
+           "object that isn't known where the kernel is imported");
+    Object base = object.parts[number];
+    object = base;
+    record = step->getType()->getAsCXXRecordDecl();
+  }
+  return object;
 }
 
 Object Importer::placeOfName(const DeclRefExpr *expr) {
@@ -45,6 +74,12 @@ Object Importer::placeOfName(const DeclRefExpr *expr) {
   if (!variable)
     fail(Diagnostic::Expression, source,
          "use of '" + decl->getNameAsString() + "' in a kernel");
+  return placeOfVariable(variable, source);
+}
+
+/// A variable that outlives the kernel: a constant.
+Object Importer::placeOfVariable(const VarDecl *variable,
+                                 SourceLocation source) {
   if (findAnnotation(variable, "poot.spec")) {
     // A variable of this name holds it, so that it can be read as any other.
     mlir::Type type = scalarType(variable->getType(), source);
@@ -88,6 +123,20 @@ Object Importer::temporary(const Expr *expr) {
   return object;
 }
 
+/// The place that a conditional operator names.
+Object Importer::choose(const AbstractConditionalOperator *expr) {
+  SourceLocation source = expr->getExprLoc();
+  bool known;
+  if (auto *binary = llvm::dyn_cast<BinaryConditionalOperator>(expr))
+    opaque[binary->getOpaqueValue()] = place(binary->getCommon());
+  else if (!expr->getCond()->isValueDependent() &&
+           expr->getCond()->EvaluateAsBooleanCondition(known, ast))
+    return place(known ? expr->getTrueExpr() : expr->getFalseExpr());
+  return chooseBySides(scalar(expr->getCond()), expr->getTrueExpr(),
+                       expr->getFalseExpr(), source,
+                       [&](const Expr *side) { return place(side); });
+}
+
 Object Importer::place(const Expr *expr) {
   expr = expr->IgnoreParens();
   SourceLocation source = expr->getExprLoc();
@@ -101,11 +150,7 @@ Object Importer::place(const Expr *expr) {
     auto *field = dyn_cast<FieldDecl>(e->getMemberDecl());
     if (!field) {
       if (auto *variable = dyn_cast<VarDecl>(e->getMemberDecl()))
-        if (const APValue *value = variable->evaluateValue()) {
-          Object object = allocate(variable->getType(), source);
-          storeConstant(object, *value, source);
-          return object;
-        }
+        return placeOfVariable(variable, source);
       fail(Diagnostic::Global, source,
            "use of the static member '" +
                e->getMemberDecl()->getNameAsString() + "' in a kernel");
@@ -132,8 +177,11 @@ Object Importer::place(const Expr *expr) {
       return object;
     }
     Object p = pointer(base);
-    Value index = mlir::arith::AddIOp::create(builder, loc, load(p, loc),
-                                              toIndex(e->getIdx()));
+    Value offset = toIndex(e->getIdx());
+    if (p.pointsToOne)
+      return p.parts[0];
+    Value index =
+        mlir::arith::AddIOp::create(builder, loc, load(p, loc), offset);
     Object object = p.parts[0];
     addIndex(object, index, type);
     return object;
@@ -196,7 +244,7 @@ Object Importer::place(const Expr *expr) {
     return place(e->getReplacement());
   if (auto *e = dyn_cast<CXXDefaultArgExpr>(expr))
     return place(e->getExpr());
-  if (auto *e = dyn_cast<CXXReinterpretCastExpr>(expr))
+  if (isa<CXXReinterpretCastExpr>(expr))
     fail(Diagnostic::ReinterpretCast, source, "reinterpret_cast in a kernel");
   if (isa<CXXDynamicCastExpr>(expr))
     fail(Diagnostic::Rtti, source, "dynamic_cast in a kernel");
@@ -213,18 +261,7 @@ Object Importer::place(const Expr *expr) {
       Object object = inner->getType()->isPointerType() ? thisObject(inner)
                       : inner->isGLValue()              ? place(inner)
                                                         : temporary(inner);
-      for (const CXXBaseSpecifier *step : e->path()) {
-        auto *record = object.type->getAsCXXRecordDecl();
-        unsigned number = 0;
-        for (const CXXBaseSpecifier &base : record->bases()) {
-          if (ast.hasSameUnqualifiedType(base.getType(), step->getType()))
-            break;
-          ++number;
-        }
-        Object base = object.parts[number];
-        object = base;
-      }
-      return object;
+      return baseObject(object, e);
     }
     default:
       fail(Diagnostic::Expression, source,
@@ -232,20 +269,12 @@ Object Importer::place(const Expr *expr) {
     }
   }
   if (auto *e = dyn_cast<AbstractConditionalOperator>(expr)) {
-    // Which of two places is not known: only constants choose.
-    bool choice;
-    if (!e->getCond()->isValueDependent() &&
-        e->getCond()->EvaluateAsBooleanCondition(choice, ast))
-      return place(choice ? e->getTrueExpr() : e->getFalseExpr());
-    if (getKernelType(type) == "buffer")
-      fail(Diagnostic::BufferSelect, source,
-           "choice between two buffers in a kernel");
-    if (isScalar(type)) { // its value, which is all that a reader needs
+    if (!e->isGLValue() && isScalar(type)) {
       Object object = allocate(type, source);
       store(conditional(e), object, loc);
       return object;
     }
-    return temporary(e);
+    return e->isGLValue() ? choose(e) : temporary(e);
   }
   if (auto *e = dyn_cast<OpaqueValueExpr>(expr)) {
     auto it = opaque.find(e);
@@ -318,6 +347,19 @@ Object Importer::compoundAssign(const CompoundAssignOperator *expr) {
 // Pointers
 //===----------------------------------------------------------------------===//
 
+/// Whether EXPR is written as an element of an array, so that its last index
+/// counts objects of its type.
+static bool isElement(const Expr *expr) {
+  expr = expr->IgnoreParenImpCasts();
+  if (llvm::isa<ArraySubscriptExpr>(expr))
+    return true;
+  if (auto *unary = llvm::dyn_cast<UnaryOperator>(expr))
+    return unary->getOpcode() == UO_Deref;
+  auto *call = llvm::dyn_cast<CXXOperatorCallExpr>(expr);
+  return call && (call->getOperator() == OO_Subscript ||
+                  call->getOperator() == OO_Call);
+}
+
 /// A pointer is an array that is known and an index that is computed. The index
 /// is a variable, so that a pointer is an object as others are.
 Object Importer::pointer(const Expr *expr) {
@@ -350,7 +392,9 @@ Object Importer::pointer(const Expr *expr) {
       if (!p.isPointer || p.parts[0].type.isNull())
         fail(Diagnostic::PointerBase, source,
              "pointer to an unknown array in a kernel");
-      return make(p.parts[0], load(p, loc));
+      Object result = make(p.parts[0], load(p, loc));
+      result.pointsToOne = p.pointsToOne;
+      return result;
     }
     case CK_NoOp:
       return pointer(inner);
@@ -358,22 +402,36 @@ Object Importer::pointer(const Expr *expr) {
       break;
     }
   }
+  auto one = [&](const Object &object) {
+    Object result = make(object, number(0, loc));
+    result.pointsToOne = true;
+    return result;
+  };
+  if (isa<CXXThisExpr>(expr))
+    return one(thisObject(expr));
+  if (auto *e = dyn_cast<SubstNonTypeTemplateParmExpr>(expr))
+    return pointer(e->getReplacement());
+  if (auto *e = dyn_cast<CXXDefaultArgExpr>(expr))
+    return pointer(e->getExpr());
   if (auto *e = dyn_cast<UnaryOperator>(expr)) {
     if (e->getOpcode() == UO_AddrOf) {
       Object object = place(e->getSubExpr());
-      // The last index goes into the pointer.
-      std::function<Value(Object &)> drop = [&](Object &part) -> Value {
-        if (part.isLeaf() && !part.isPointer)
-          return part.indices.empty() ? Value() : part.indices.pop_back_val();
-        Value index;
+      // The last index of an element goes into the pointer.
+      if (!isElement(e->getSubExpr()) || object.isChoice())
+        return one(object);
+      Value index;
+      std::function<void(Object &)> drop = [&](Object &part) {
+        if (part.isLeaf() && !part.isPointer) {
+          if (!part.indices.empty())
+            index = part.indices.pop_back_val();
+          return;
+        }
         for (Object &inner : part.parts)
-          index = drop(inner);
-        return index;
+          drop(inner);
       };
-      Value index = drop(object);
+      drop(object);
       if (!index)
-        fail(Diagnostic::Pointer, source,
-             "address of an object that is no element of an array in a kernel");
+        return one(object);
       return make(object, index);
     }
     if (e->isIncrementDecrementOp()) {
@@ -401,9 +459,19 @@ Object Importer::pointer(const Expr *expr) {
     call(e, &slot, result);
     return slot;
   }
-  if (isa<AbstractConditionalOperator>(expr))
-    fail(Diagnostic::PointerBase, source,
-         "pointer to one of several arrays in a kernel");
+  if (auto *e = dyn_cast<ConditionalOperator>(expr)) {
+    Object result = allocate(e->getType(), source);
+    Object target =
+        chooseBySides(scalar(e->getCond()), e->getTrueExpr(), e->getFalseExpr(),
+                      source, [&](const Expr *side) {
+                        Object p = pointer(side);
+                        store(load(p, loc), result, loc);
+                        result.pointsToOne = p.pointsToOne;
+                        return p.parts[0];
+                      });
+    result.parts[0] = target;
+    return result;
+  }
   fail(Diagnostic::Pointer, source,
        Twine("pointer from an expression of kind ") + expr->getStmtClassName() +
            " in a kernel");
@@ -411,17 +479,35 @@ Object Importer::pointer(const Expr *expr) {
 
 Object Importer::dereference(const Object &pointer, QualType type) {
   Object object = pointer.parts[0];
-  addIndex(object, load(pointer, builder.getUnknownLoc()), type);
+  if (!pointer.pointsToOne)
+    addIndex(object, load(pointer, getLoc(lastPlace)), type);
   return object;
 }
 
-/// Whether two objects are the same array.
-static bool isSameArray(const Object &a, const Object &b) {
-  if (a.memory != b.memory || a.indices != b.indices || a.leaf != b.leaf ||
-      a.parts.size() != b.parts.size())
+/// Whether two values are one, or equal constants.
+static bool isSameValue(Value a, Value b) {
+  if (a == b)
+    return true;
+  auto x = a ? a.getDefiningOp<mlir::arith::ConstantOp>() : nullptr;
+  auto y = b ? b.getDefiningOp<mlir::arith::ConstantOp>() : nullptr;
+  return x && y && x.getValue() == y.getValue();
+}
+
+bool poot::import::isSamePlace(const Object &a, const Object &b) {
+  if (a.memory != b.memory || a.leaf != b.leaf || a.swizzle != b.swizzle ||
+      a.pointsToOne != b.pointsToOne || !isSameValue(a.lane, b.lane) ||
+      !isSameValue(a.condition, b.condition) ||
+      a.indices.size() != b.indices.size() ||
+      a.parts.size() != b.parts.size() || a.choices.size() != b.choices.size())
     return false;
+  for (size_t i = 0; i < a.indices.size(); ++i)
+    if (!isSameValue(a.indices[i], b.indices[i]))
+      return false;
   for (size_t i = 0; i < a.parts.size(); ++i)
-    if (!isSameArray(a.parts[i], b.parts[i]))
+    if (!isSamePlace(a.parts[i], b.parts[i]))
+      return false;
+  for (size_t i = 0; i < a.choices.size(); ++i)
+    if (!isSamePlace(a.choices[i], b.choices[i]))
       return false;
   return true;
 }
@@ -429,10 +515,12 @@ static bool isSameArray(const Object &a, const Object &b) {
 void Importer::storePointer(Object &to, const Object &from,
                             SourceLocation loc) {
   bool isBound = !to.parts[0].type.isNull();
-  if (isBound && !isSameArray(to.parts[0], from.parts[0]))
+  if (isBound && (to.pointsToOne != from.pointsToOne ||
+                  !isSamePlace(to.parts[0], from.parts[0])))
     fail(Diagnostic::PointerBase, loc,
          "pointer to one of several arrays in a kernel");
   to.parts[0] = from.parts[0];
+  to.pointsToOne = from.pointsToOne;
   store(load(from, getLoc(loc)), to, getLoc(loc));
 }
 
@@ -442,13 +530,33 @@ void Importer::storePointer(Object &to, const Object &from,
 
 void Importer::initializeRecord(Object &object, const InitListExpr *list) {
   const CXXRecordDecl *record = checkRecord(object.type, list->getExprLoc());
+  // What default initializers call `this` is the object that is being made.
+  Frame &frame = *stack.back();
+  kept.push_back(object);
+  struct Restore {
+    Frame &frame;
+    Object *self, *capturedThis;
+    ~Restore() {
+      frame.self = self;
+      frame.capturedThis = capturedThis;
+    }
+  };
+  auto byDefault = [&](Object &to, const Expr *init) {
+    Restore restore{frame, frame.self, frame.capturedThis};
+    frame.self = &kept.back();
+    frame.capturedThis = nullptr;
+    initialize(to, init);
+  };
   unsigned part = 0, init = 0;
   auto next = [&](const FieldDecl *field) {
     Object &to = object.parts[part++];
-    if (init < list->getNumInits())
-      return initialize(to, list->getInit(init++));
+    if (init < list->getNumInits()) {
+      const Expr *value = list->getInit(init++);
+      return llvm::isa<CXXDefaultInitExpr>(value) ? byDefault(to, value)
+                                                  : initialize(to, value);
+    }
     if (field && field->getInClassInitializer())
-      return initialize(to, field->getInClassInitializer());
+      return byDefault(to, field->getInClassInitializer());
     zeroInitialize(to, list->getExprLoc());
   };
   for (unsigned i = 0; i < record->getNumBases(); ++i)
@@ -489,16 +597,18 @@ void Importer::initialize(Object &object, const Expr *expr) {
     if (e->isTransparent())
       return initialize(object, e->getInit(0));
     if (auto *array = ast.getAsConstantArrayType(object.type)) {
-      for (uint64_t i = 0; i < array->getZExtSize(); ++i) {
+      auto one = [&](Value index, const Expr *init) {
         Object element = object;
-        addIndex(element, number(i, loc), array->getElementType());
-        const Expr *init =
-            i < e->getNumInits() ? e->getInit(i) : e->getArrayFiller();
+        addIndex(element, index, array->getElementType());
         if (init)
           initialize(element, init);
         else
           zeroInitialize(element, source);
-      }
+      };
+      for (unsigned i = 0; i < e->getNumInits(); ++i)
+        one(number(i, loc), e->getInit(i));
+      forRange(e->getNumInits(), array->getZExtSize(), source,
+               [&](Value index) { one(index, e->getArrayFiller()); });
       return;
     }
     return initializeRecord(object, e);
@@ -506,14 +616,13 @@ void Importer::initialize(Object &object, const Expr *expr) {
   if (auto *e = dyn_cast<ArrayInitLoopExpr>(expr)) {
     auto *array = ast.getAsConstantArrayType(object.type);
     opaque[e->getCommonExpr()] = place(e->getCommonExpr()->getSourceExpr());
-    for (uint64_t i = 0; i < array->getZExtSize(); ++i) {
+    forRange(0, array->getZExtSize(), source, [&](Value index) {
       Object element = object;
-      addIndex(element, number(i, loc), array->getElementType());
-      Value saved = arrayIndex;
-      arrayIndex = number(i, loc);
+      addIndex(element, index, array->getElementType());
+      Value saved = std::exchange(arrayIndex, index);
       initialize(element, e->getSubExpr());
       arrayIndex = saved;
-    }
+    });
     return;
   }
   if (auto *e = dyn_cast<LambdaExpr>(expr)) {
@@ -538,8 +647,40 @@ void Importer::initialize(Object &object, const Expr *expr) {
   }
   if (auto *e = dyn_cast<CXXConstructExpr>(expr))
     return construct(object, e);
-  if (auto *e = dyn_cast<CXXInheritedCtorInitExpr>(expr))
-    fail(Diagnostic::Expression, source, "inherited constructor in a kernel");
+  if (auto *e = dyn_cast<CXXInheritedCtorInitExpr>(expr)) {
+    // The constructor that inherits hands its own parameters on.
+    Frame &frame = *stack.back();
+    llvm::SmallVector<Object> parameters;
+    for (const ParmVarDecl *parameter : frame.function->parameters())
+      parameters.push_back(frame.variables[parameter]);
+    kept.push_back(object);
+    Object *self = &kept.back();
+    expand(e->getConstructor(), self, {}, nullptr, source, parameters);
+    object = *self;
+    return;
+  }
+  if (auto *e = dyn_cast<CXXParenListInitExpr>(expr)) {
+    if (e->getInitExprs().size() == object.parts.size() &&
+        object.type->isRecordType()) {
+      for (auto [part, init] : llvm::zip(object.parts, e->getInitExprs()))
+        initialize(part, init);
+      return;
+    }
+  }
+  if (auto *e = dyn_cast<CXXStdInitializerListExpr>(expr)) {
+    // In the libraries of GNU and LLVM it is a pointer and a count.
+    Object list = place(e->getSubExpr());
+    auto *array = ast.getAsConstantArrayType(list.type);
+    if (array && object.parts.size() == 2 && object.parts[0].isPointer) {
+      object.parts[0].parts[0] = list;
+      store(number(0, loc), object.parts[0], loc);
+      store(number(array->getZExtSize(), loc, 64), object.parts[1], loc);
+      return;
+    }
+  }
+  if (auto *e = dyn_cast<OpaqueValueExpr>(expr);
+      e && !opaque.count(e) && e->getSourceExpr())
+    return initialize(object, e->getSourceExpr());
   if (auto *e = dyn_cast<CallExpr>(expr)) {
     Object result;
     if (expr->isGLValue()) {
@@ -564,43 +705,21 @@ void Importer::initialize(Object &object, const Expr *expr) {
     discard(e->getLHS());
     return initialize(object, e->getRHS());
   }
-  if (auto *e = dyn_cast<AbstractConditionalOperator>(expr);
-      e && !e->isGLValue()) {
-    if (getKernelType(object.type) == "buffer")
-      fail(Diagnostic::BufferSelect, source,
-           "choice between two buffers in a kernel");
+  if (auto *e = dyn_cast<ConditionalOperator>(expr); e && !e->isGLValue()) {
     Value condition = scalar(e->getCond());
-    Block *onTrue = newBlock(), *onFalse = newBlock(), *end = newBlock();
-    branchIf(condition, onTrue, onFalse, loc);
-    startBlock(onTrue);
-    initialize(object, e->getTrueExpr());
-    branch(end, loc);
-    startBlock(onFalse);
-    initialize(object, e->getFalseExpr());
-    branch(end, loc);
-    startBlock(end);
+    if (holdsBuffers(object.type)) {
+      object =
+          chooseBySides(condition, e->getTrueExpr(), e->getFalseExpr(), source,
+                        [&](const Expr *side) { return temporary(side); });
+      return;
+    }
+    ifElse(condition, loc, [&](bool first) {
+      initialize(object, first ? e->getTrueExpr() : e->getFalseExpr());
+      return Value();
+    });
     return;
   }
   if (expr->isGLValue()) {
-    if (auto *e = dyn_cast<AbstractConditionalOperator>(expr)) {
-      bool choice;
-      if (!e->getCond()->EvaluateAsBooleanCondition(choice, ast)) {
-        Value condition = scalar(e->getCond());
-        if (getKernelType(object.type) == "buffer")
-          fail(Diagnostic::BufferSelect, source,
-               "choice between two buffers in a kernel");
-        Block *onTrue = newBlock(), *onFalse = newBlock(), *end = newBlock();
-        branchIf(condition, onTrue, onFalse, loc);
-        startBlock(onTrue);
-        copy(object, place(e->getTrueExpr()), source);
-        branch(end, loc);
-        startBlock(onFalse);
-        copy(object, place(e->getFalseExpr()), source);
-        branch(end, loc);
-        startBlock(end);
-        return;
-      }
-    }
     Object from = place(expr);
     if (getKernelType(object.type) == "buffer")
       object = from;

@@ -35,6 +35,7 @@ void Importer::variable(const VarDecl *decl) {
     if (auto *constructed = llvm::dyn_cast_or_null<CXXConstructExpr>(init))
       for (unsigned i = 1; i < constructed->getNumArgs(); ++i) {
         Object other = place(constructed->getArg(i));
+        (void)getMemory(other, source);
         if (!other.isLeaf() ||
             !llvm::isa<kernel::WorkgroupType>(other.memory.getType()))
           fail(Diagnostic::WorkgroupArray, source,
@@ -66,14 +67,23 @@ void Importer::returnStatement(const ReturnStmt *stmt) {
   Frame &frame = *stack.back();
   if (const Expr *value = stmt->getRetValue()) {
     if (frame.returnsReference) {
-      if (frame.reference)
+      Object object = value->isGLValue() ? place(value) : temporary(value);
+      if (frame.reference && !isSamePlace(*frame.reference, object))
         fail(Diagnostic::ReferenceReturn, stmt->getReturnLoc(),
-             "reference returned at several places in a kernel");
-      frame.reference = value->isGLValue() ? place(value) : temporary(value);
+             "references to different objects returned in a kernel");
+      frame.reference = object;
     } else if (value->getType()->isVoidType()) {
       discard(value);
     } else if (frame.result) {
+      // What is bound at import is the same whichever return is taken.
+      std::optional<Object> before;
+      if (frame.hasReturned && holdsBuffers(value->getType()))
+        before = *frame.result;
       initialize(*frame.result, value);
+      if (before && !isSamePlace(*before, *frame.result))
+        fail(Diagnostic::BufferSelect, stmt->getReturnLoc(),
+             "one of several buffers returned in a kernel");
+      frame.hasReturned = true;
     }
   }
   branch(frame.returnBlock, getLoc(stmt->getReturnLoc()));
@@ -85,6 +95,10 @@ void Importer::ifStatement(const IfStmt *stmt) {
       statement(stmt->getInit());
     if (auto taken = stmt->getNondiscardedCase(ast); taken && *taken)
       statement(*taken);
+    return;
+  }
+  if (stmt->isConsteval()) { // nothing of a kernel is evaluated by clang
+    statement(stmt->isNegatedConsteval() ? stmt->getThen() : stmt->getElse());
     return;
   }
   Location loc = getLoc(stmt->getIfLoc());
