@@ -6,7 +6,8 @@ set -euo pipefail
 packages=(
   # compiler and build
   clang-22 lld-22 llvm-22-dev libmlir-22-dev mlir-22-tools llvm-22-tools
-  libclang-rt-22-dev clang-format-22 cmake ninja-build make ccache mold git
+  libclang-rt-22-dev libclang-22-dev clang-format-22 clangd-22
+  cmake ninja-build make ccache mold git
   # libraries
   libflatbuffers-dev flatbuffers-compiler libcli11-dev libpcre2-dev
   libutf8proc-dev nlohmann-json3-dev libxxhash-dev libvulkan-dev
