@@ -14,11 +14,16 @@ def KernelToSpirv : Pass<"kernel-to-spirv", "::mlir::ModuleOp"> {
     needs. Buffer *i* is set 0, binding *i*; metadata are push constants in
     order, four bytes each.
 
+    Private variables and constant tables become variables of the function,
+    workgroup arrays that overlay others of the same element type share one
+    variable, and what is left of loop hints controls the loops.
+
     A type that the target doesn't have, or an operation without a translation,
     is an error at its location.
   }];
   let options = [Option<"target", "target", "std::string", "\"vulkan:f16\"",
-                        "vulkan:base (32-bit types) or vulkan:f16 (all)">];
+                        "vulkan:base (32-bit types), vulkan:f16 (all types) or "
+                        "vulkan:coopmat (cooperative matrices too)">];
   let dependentDialects = ["::mlir::arith::ArithDialect",
                            "::mlir::scf::SCFDialect",
                            "::mlir::spirv::SPIRVDialect",

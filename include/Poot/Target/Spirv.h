@@ -19,12 +19,16 @@
 
 namespace poot {
 
-/// What a Vulkan target level allows.
+/// A level of Vulkan, what it allows, and what it has.
 struct SpirvTarget {
-  /// `vulkan:base` or `vulkan:f16`.
+  /// `vulkan:base`, `vulkan:f16` or `vulkan:coopmat`.
   std::string name;
   /// Whether 8, 16 and 64-bit types may be used.
   bool allTypes;
+  /// Products of fragments that the level computes itself, as the option of
+  /// kernel-expand-fragments names them. It has those that one bundle feature
+  /// stands for, so that a device is known to have all or none.
+  std::vector<std::string> products;
   /// Limits that every device of the level has.
   uint32_t maxWorkgroupInvocations;
   uint32_t maxWorkgroupBytes;

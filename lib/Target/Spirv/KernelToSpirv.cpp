@@ -41,6 +41,14 @@ using spirv::StorageClass;
 // Checks
 //===----------------------------------------------------------------------===//
 
+/// Whether the type is a fragment or a variable of such. Those that the target
+/// hasn't are expanded by now.
+static bool isFragment(Type type) {
+  if (auto var = dyn_cast<VarType>(type))
+    type = var.getElementType();
+  return isa<FragmentType>(type);
+}
+
 /// Whether a value of this type can exist on the target.
 static bool isAllowed(Type type, const SpirvTarget &target) {
   if (Type element = getElementType(type))
@@ -51,8 +59,9 @@ static bool isAllowed(Type type, const SpirvTarget &target) {
   if (auto var = dyn_cast<VarType>(type))
     type = var.getElementType();
   if (auto vector = dyn_cast<VectorType>(type)) {
+    // One element alone stands between a scalar and its parts in a cast.
     if (vector.getRank() != 1 || vector.isScalable() ||
-        vector.getDimSize(0) < 2 || vector.getDimSize(0) > 4)
+        vector.getDimSize(0) > 4)
       return false;
     type = vector.getElementType();
   }
@@ -62,7 +71,8 @@ static bool isAllowed(Type type, const SpirvTarget &target) {
            (width == 1 || width == 32 ||
             (target.allTypes && (width == 8 || width == 16 || width == 64)));
   }
-  return type.isF32() ||
+  // An index, as vector.extract takes it, has 32 bits.
+  return type.isF32() || type.isIndex() ||
          (target.allTypes && isa<Float16Type, BFloat16Type, Float64Type>(type));
 }
 
@@ -94,7 +104,7 @@ static LogicalResult checkTypes(FuncOp func, const SpirvTarget &target) {
       return WalkResult::interrupt();
     }
     for (Type type : op->getResultTypes())
-      if (failed(check(type, op, "result")))
+      if (!isFragment(type) && failed(check(type, op, "result")))
         return WalkResult::interrupt();
     for (Region &region : op->getRegions())
       for (Block &block : region)
@@ -106,7 +116,61 @@ static LogicalResult checkTypes(FuncOp func, const SpirvTarget &target) {
   return failure(result.wasInterrupted());
 }
 
+/// Lets workgroup arrays share bytes where they may and have the same element
+/// type. SPIR-V has no other way to say so than one array.
+static void shareWorkgroupArrays(FuncOp func) {
+  struct Group {
+    WorkgroupAllocOp array;
+    SmallVector<Value> members;
+  };
+  SmallVector<Group> groups;
+  DenseMap<Value, Value> arrays;
+  for (auto alloc : llvm::make_early_inc_range(
+           func.getBody().front().getOps<WorkgroupAllocOp>())) {
+    auto type = cast<WorkgroupType>(alloc.getType());
+    // Two arrays that it overlays don't overlay each other for that reason.
+    Group *best = nullptr;
+    auto getSize = [](Group &group) {
+      return cast<WorkgroupType>(group.array.getType()).getSize();
+    };
+    for (Group &group : groups)
+      if (getElementType(group.array.getType()) == type.getElementType() &&
+          llvm::all_of(group.members,
+                       [&](Value member) {
+                         return llvm::is_contained(alloc.getOverlays(), member);
+                       }) &&
+          (!best || getSize(*best) < getSize(group)))
+        best = &group;
+    if (!best) {
+      groups.push_back({alloc, {alloc}});
+      continue;
+    }
+    best->members.push_back(alloc);
+    arrays[alloc] = best->array;
+    if (type.getSize() > getSize(*best))
+      best->array.getResult().setType(type);
+  }
+  for (auto alloc : func.getBody().front().getOps<WorkgroupAllocOp>())
+    alloc.getOverlaysMutable().clear();
+  for (auto [shared, array] : arrays) {
+    shared.replaceAllUsesWith(array);
+    shared.getDefiningOp()->erase();
+  }
+}
+
 static LogicalResult checkLimits(FuncOp func, const SpirvTarget &target) {
+  // Vulkan wants whole subgroups where these multiply matrices; nearly all
+  // GPUs have subgroups of 32 at most.
+  bool hasFragments = false;
+  func.walk([&](Operation *op) {
+    hasFragments |= llvm::any_of(op->getResultTypes(), isFragment);
+  });
+  if (hasFragments && func.getWorkgroupSize()[0] % 32 != 0)
+    return func.emitOpError("has ")
+           << func.getWorkgroupSize()[0]
+           << " invocations in x; with fragments, target " << target.name
+           << " needs a multiple of 32, so that subgroups are whole";
+
   uint64_t invocations = 1;
   for (int32_t extent : func.getWorkgroupSize())
     invocations *= extent;
@@ -182,6 +246,15 @@ static void addTypeConversions(SPIRVTypeConverter &converter) {
       offsets.push_back(offset);
     }
     return spirv::StructType::get(members, offsets);
+  });
+  converter.addConversion([](FragmentType type) -> Type {
+    using Use = spirv::CooperativeMatrixUseKHR;
+    Use use = type.getUse() == FragmentUse::A   ? Use::MatrixA
+              : type.getUse() == FragmentUse::B ? Use::MatrixB
+                                                : Use::MatrixAcc;
+    return spirv::CooperativeMatrixType::get(type.getElementType(),
+                                             type.getRows(), type.getColumns(),
+                                             spirv::Scope::Subgroup, use);
   });
   // Tables and variables are variables of the function.
   converter.addConversion([&converter](TableType type) -> Type {
@@ -447,12 +520,20 @@ struct SpecConstantPattern : OpConversionPattern<SpecConstantOp> {
   }
 };
 
-/// What a compiler of ours could unroll is unrolled by now.
+/// What we could unroll is unrolled by now; the rest is the driver's. It gets
+/// no count, which the loop control of the SPIR-V dialect has no room for.
 struct LoopHintPattern : OpConversionPattern<LoopHintOp> {
   using OpConversionPattern::OpConversionPattern;
   LogicalResult
   matchAndRewrite(LoopHintOp op, OpAdaptor,
                   ConversionPatternRewriter &rewriter) const override {
+    // Loops are converted before what they contain.
+    if (auto loop = op->getParentOfType<spirv::LoopOp>()) {
+      auto control = op.getUnroll() == Unroll::None
+                         ? spirv::LoopControl::DontUnroll
+                         : spirv::LoopControl::Unroll;
+      rewriter.modifyOpInPlace(loop, [&] { loop.setLoopControl(control); });
+    }
     rewriter.eraseOp(op);
     return success();
   }
@@ -782,6 +863,70 @@ struct SubgroupVotePattern : OpConversionPattern<OpTy> {
 };
 
 //===----------------------------------------------------------------------===//
+// Fragments
+//===----------------------------------------------------------------------===//
+
+spirv::CooperativeMatrixLayoutKHR getLayout(FragmentLayout layout) {
+  return layout == FragmentLayout::Row
+             ? spirv::CooperativeMatrixLayoutKHR::RowMajor
+             : spirv::CooperativeMatrixLayoutKHR::ColumnMajor;
+}
+
+struct FragmentFillPattern : OpConversionPattern<FragmentFillOp> {
+  using OpConversionPattern::OpConversionPattern;
+  LogicalResult
+  matchAndRewrite(FragmentFillOp op, OpAdaptor adaptor,
+                  ConversionPatternRewriter &rewriter) const override {
+    rewriter.replaceOpWithNewOp<spirv::CompositeConstructOp>(
+        op, getTypeConverter()->convertType(op.getType()),
+        ValueRange(adaptor.getValue()));
+    return success();
+  }
+};
+
+struct FragmentLoadPattern : OpConversionPattern<FragmentLoadOp> {
+  using OpConversionPattern::OpConversionPattern;
+  LogicalResult
+  matchAndRewrite(FragmentLoadOp op, OpAdaptor adaptor,
+                  ConversionPatternRewriter &rewriter) const override {
+    Value address =
+        createAddress(rewriter, op.getLoc(), op.getMemory().getType(),
+                      adaptor.getMemory(), adaptor.getIndex());
+    rewriter.replaceOpWithNewOp<spirv::KHRCooperativeMatrixLoadOp>(
+        op, getTypeConverter()->convertType(op.getType()), address,
+        getLayout(op.getLayout()), adaptor.getStride(),
+        spirv::MemoryAccessAttr(), IntegerAttr());
+    return success();
+  }
+};
+
+struct FragmentStorePattern : OpConversionPattern<FragmentStoreOp> {
+  using OpConversionPattern::OpConversionPattern;
+  LogicalResult
+  matchAndRewrite(FragmentStoreOp op, OpAdaptor adaptor,
+                  ConversionPatternRewriter &rewriter) const override {
+    Value address =
+        createAddress(rewriter, op.getLoc(), op.getMemory().getType(),
+                      adaptor.getMemory(), adaptor.getIndex());
+    rewriter.replaceOpWithNewOp<spirv::KHRCooperativeMatrixStoreOp>(
+        op, address, adaptor.getValue(), getLayout(op.getLayout()),
+        adaptor.getStride(), spirv::MemoryAccessAttr(), IntegerAttr());
+    return success();
+  }
+};
+
+struct FragmentMmaPattern : OpConversionPattern<FragmentMmaOp> {
+  using OpConversionPattern::OpConversionPattern;
+  LogicalResult
+  matchAndRewrite(FragmentMmaOp op, OpAdaptor adaptor,
+                  ConversionPatternRewriter &rewriter) const override {
+    rewriter.replaceOpWithNewOp<spirv::KHRCooperativeMatrixMulAddOp>(
+        op, adaptor.getA(), adaptor.getB(), adaptor.getC());
+    return success();
+  }
+};
+
+//===----------------------------------------------------------------------===//
 // Arithmetic that upstream lacks
 //===----------------------------------------------------------------------===//
 
@@ -890,6 +1035,11 @@ static Type getScalar(Type type) {
 
 void Requirements::visitValueType(Type type, bool computes) {
   using C = spirv::Capability;
+  if (auto matrix = dyn_cast<spirv::CooperativeMatrixType>(type)) {
+    capabilities.insert(C::CooperativeMatrixKHR);
+    extensions.insert(spirv::Extension::SPV_KHR_cooperative_matrix);
+    return visitValueType(matrix.getElementType(), /*computes=*/true);
+  }
   Type scalar = getScalar(type);
   if (!scalar.isIntOrFloat())
     return;
@@ -924,6 +1074,8 @@ void Requirements::visitPointee(Type type, StorageClass storage) {
     return visitPointee(array.getElementType(), storage);
   if (auto array = dyn_cast<spirv::ArrayType>(type))
     return visitPointee(array.getElementType(), storage);
+  if (isa<spirv::CooperativeMatrixType>(type))
+    return visitValueType(type, /*computes=*/true);
   Type scalar = getScalar(type);
   if (!scalar.isIntOrFloat())
     return;
@@ -964,6 +1116,8 @@ void Requirements::visit(Operation *op) {
   }
 
   StringRef name = op->getName().stripDialect();
+  if (name.starts_with("Atomic") && op->getResult(0).getType().isInteger(64))
+    capabilities.insert(C::Int64Atomics);
   if (!name.consume_front("GroupNonUniform"))
     return;
   capabilities.insert(C::GroupNonUniform);
@@ -1015,9 +1169,13 @@ static void finishModule(spirv::ModuleOp module) {
   needs.capabilities.insert(spirv::Capability::Shader);
   module.walk([&](Operation *op) { needs.visit(op); });
   needs.finish();
+  // Cooperative matrices came with SPIR-V 1.6, which Vulkan 1.3 takes.
+  bool isNew =
+      needs.capabilities.contains(spirv::Capability::CooperativeMatrixKHR);
   module->setAttr(spirv::ModuleOp::getVCETripleAttrName(),
                   spirv::VerCapExtAttr::get(
-                      spirv::Version::V_1_5, needs.capabilities.getArrayRef(),
+                      isNew ? spirv::Version::V_1_6 : spirv::Version::V_1_5,
+                      needs.capabilities.getArrayRef(),
                       needs.extensions.getArrayRef(), context));
 }
 
@@ -1048,7 +1206,8 @@ static void populatePatterns(const SPIRVTypeConverter &converter,
       SubgroupScanPattern, SubgroupShufflePattern, SubgroupBroadcastPattern,
       SubgroupVotePattern<SubgroupAnyOp, spirv::GroupNonUniformAnyOp>,
       SubgroupVotePattern<SubgroupAllOp, spirv::GroupNonUniformAllOp>,
-      ContractablePattern<arith::AddFOp, spirv::FAddOp>,
+      FragmentFillPattern, FragmentLoadPattern, FragmentStorePattern,
+      FragmentMmaPattern, ContractablePattern<arith::AddFOp, spirv::FAddOp>,
       ContractablePattern<arith::SubFOp, spirv::FSubOp>,
       ContractablePattern<arith::MulFOp, spirv::FMulOp>, Bf16ConstantPattern,
       SameTypeBitcastPattern>(converter, patterns.getContext());
@@ -1074,20 +1233,23 @@ void KernelToSpirv::runOnOperation() {
   if (failed(target))
     return signalPassFailure();
   for (auto func : module.getOps<FuncOp>())
+    shareWorkgroupArrays(func);
+  for (auto func : module.getOps<FuncOp>())
     if (failed(checkLimits(func, *target)) || failed(checkTypes(func, *target)))
       return signalPassFailure();
 
   // The converter may use every type; which ones the target has was checked.
   using C = spirv::Capability;
   auto everything = spirv::VerCapExtAttr::get(
-      spirv::Version::V_1_5,
+      spirv::Version::V_1_6,
       {C::Shader, C::Int8, C::Int16, C::Int64, C::Float16, C::Float64,
-       C::StorageBuffer8BitAccess, C::StorageBuffer16BitAccess,
-       C::GroupNonUniform, C::GroupNonUniformVote, C::GroupNonUniformBallot,
-       C::GroupNonUniformArithmetic, C::GroupNonUniformShuffle,
-       C::GroupNonUniformShuffleRelative},
+       C::Int64Atomics, C::CooperativeMatrixKHR, C::StorageBuffer8BitAccess,
+       C::StorageBuffer16BitAccess, C::GroupNonUniform, C::GroupNonUniformVote,
+       C::GroupNonUniformBallot, C::GroupNonUniformArithmetic,
+       C::GroupNonUniformShuffle, C::GroupNonUniformShuffleRelative},
       {spirv::Extension::SPV_KHR_8bit_storage,
-       spirv::Extension::SPV_KHR_16bit_storage},
+       spirv::Extension::SPV_KHR_16bit_storage,
+       spirv::Extension::SPV_KHR_cooperative_matrix},
       context);
   auto environment = spirv::TargetEnvAttr::get(
       everything, spirv::getDefaultResourceLimits(context),

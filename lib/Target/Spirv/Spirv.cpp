@@ -23,26 +23,36 @@ using namespace poot;
 // Targets
 //===----------------------------------------------------------------------===//
 
-FailureOr<SpirvTarget>
-SpirvTarget::parse(StringRef name,
-                   function_ref<InFlightDiagnostic()> emitError) {
+static std::optional<SpirvTarget> findTarget(StringRef name) {
   // What SwiftShader and small GPUs have; 128 bytes of push constants and
   // 16 KiB of workgroup memory is what Vulkan guarantees.
   if (name == "vulkan:base")
-    return SpirvTarget{name.str(), /*allTypes=*/false,
+    return SpirvTarget{name.str(),
+                       /*allTypes=*/false,
+                       /*products=*/{},
                        /*maxWorkgroupInvocations=*/256,
-                       /*maxWorkgroupBytes=*/16384, /*maxMetadataBytes=*/128};
-  if (name == "vulkan:f16")
-    return SpirvTarget{name.str(), /*allTypes=*/true,
-                       /*maxWorkgroupInvocations=*/1024,
-                       /*maxWorkgroupBytes=*/32768, /*maxMetadataBytes=*/128};
-  if (name == "vulkan:coopmat") {
-    emitError() << "target vulkan:coopmat is not available yet; available are "
-                   "vulkan:base and vulkan:f16";
-    return failure();
-  }
+                       /*maxWorkgroupBytes=*/16384,
+                       /*maxMetadataBytes=*/128};
+  if (name != "vulkan:f16" && name != "vulkan:coopmat")
+    return std::nullopt;
+  SpirvTarget target{name.str(),
+                     /*allTypes=*/true,
+                     /*products=*/{},
+                     /*maxWorkgroupInvocations=*/1024,
+                     /*maxWorkgroupBytes=*/32768,
+                     /*maxMetadataBytes=*/128};
+  if (name == "vulkan:coopmat")
+    target.products = {"16x16x16:f16:f32"};
+  return target;
+}
+
+FailureOr<SpirvTarget>
+SpirvTarget::parse(StringRef name,
+                   function_ref<InFlightDiagnostic()> emitError) {
+  if (std::optional<SpirvTarget> target = findTarget(name))
+    return *target;
   emitError() << "unknown target '" << name
-              << "'; available are vulkan:base and vulkan:f16";
+              << "'; available are vulkan:base, vulkan:f16 and vulkan:coopmat";
   return failure();
 }
 
@@ -58,9 +68,16 @@ void poot::buildKernelToSpirvPipeline(OpPassManager &manager,
     passes.addPass(createCSEPass());
   };
   cleanUp(kernels);
+  kernel::KernelExpandFragmentsOptions fragments;
+  // An unknown target is the last pass's error.
+  if (std::optional<SpirvTarget> known = findTarget(target))
+    fragments.products.assign(known->products.begin(), known->products.end());
+  kernels.addPass(kernel::createKernelExpandFragments(fragments));
+  kernels.addPass(kernel::createKernelSplitVectors());
   kernels.addPass(kernel::createKernelExpandMath());
   kernels.addPass(kernel::createKernelStructurize());
   cleanUp(kernels);
+  kernels.addPass(kernel::createKernelExpandAtomics());
   kernels.addPass(kernel::createKernelRotateLoops());
   cleanUp(kernels);
   KernelToSpirvOptions options;
@@ -72,7 +89,8 @@ void poot::buildKernelToSpirvPipeline(OpPassManager &manager,
 namespace {
 struct PipelineOptions : PassPipelineOptions<PipelineOptions> {
   Option<std::string> target{*this, "target",
-                             llvm::cl::desc("vulkan:base or vulkan:f16"),
+                             llvm::cl::desc("vulkan:base, vulkan:f16 or "
+                                            "vulkan:coopmat"),
                              llvm::cl::init("vulkan:f16")};
 };
 } // namespace
@@ -105,6 +123,8 @@ static std::optional<bundle::Feature> getFeature(spirv::Capability capability) {
     return F::Int16;
   case C::Int64:
     return F::Int64;
+  case C::CooperativeMatrixKHR:
+    return F::CooperativeMatrix;
   case C::Float16:
     return F::Float16;
   case C::Float64:
@@ -140,6 +160,27 @@ static bool usesExtendedSubgroupTypes(spirv::ModuleOp module) {
   return result.wasInterrupted();
 }
 
+/// One capability stands for 64-bit atomics on both kinds of memory; devices
+/// may have either.
+static void addAtomicFeatures(spirv::ModuleOp module,
+                              std::vector<std::string> &features) {
+  bool inBuffers = false, inWorkgroup = false;
+  module.walk([&](Operation *op) {
+    if (!op->getName().stripDialect().starts_with("Atomic") ||
+        !op->getResult(0).getType().isInteger(64))
+      return;
+    auto pointer = cast<spirv::PointerType>(op->getOperand(0).getType());
+    (pointer.getStorageClass() == spirv::StorageClass::Workgroup ? inWorkgroup
+                                                                 : inBuffers) =
+        true;
+  });
+  if (inBuffers)
+    features.push_back(bundle::featureName(bundle::Feature::Int64Atomics));
+  if (inWorkgroup)
+    features.push_back(
+        bundle::featureName(bundle::Feature::Int64WorkgroupAtomics));
+}
+
 static std::vector<std::string> getFeatures(spirv::ModuleOp module) {
   std::vector<std::string> features;
   for (spirv::Capability capability : module.getVceTriple()->getCapabilities())
@@ -148,6 +189,7 @@ static std::vector<std::string> getFeatures(spirv::ModuleOp module) {
   if (usesExtendedSubgroupTypes(module))
     features.push_back(
         bundle::featureName(bundle::Feature::SubgroupExtendedTypes));
+  addAtomicFeatures(module, features);
   llvm::sort(features);
   return features;
 }

@@ -1,6 +1,7 @@
 // Opening and closing of a Vulkan device.
 
 #include "device.h"
+#include "cooperative_matrix.h"
 
 using namespace poot;
 using namespace poot::runtime;
@@ -49,6 +50,16 @@ Error VulkanDevice::open(std::unique_ptr<Instance> instance, size_t index,
   storage16.pNext = physical.subgroupSizeControl ? &sizeControl : nullptr;
   VkPhysicalDeviceVulkan12Features features12 = physical.features12;
   features12.pNext = &storage16;
+  std::vector<const char *> extensions;
+  CooperativeMatrixFeatures cooperativeMatrix;
+  cooperativeMatrix.cooperativeMatrix = VK_TRUE;
+  if (physical.cooperativeMatrix) {
+    cooperativeMatrix.pNext = features12.pNext;
+    features12.pNext = &cooperativeMatrix;
+    extensions.push_back(kCooperativeMatrixExtension);
+  }
+  if (physical.subgroupSizeControlIsExtension)
+    extensions.push_back(VK_EXT_SUBGROUP_SIZE_CONTROL_EXTENSION_NAME);
   VkPhysicalDeviceFeatures2 features = {
       VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_FEATURES_2, &features12};
   features.features = physical.features;
@@ -56,11 +67,8 @@ Error VulkanDevice::open(std::unique_ptr<Instance> instance, size_t index,
   VkDeviceCreateInfo info = {VK_STRUCTURE_TYPE_DEVICE_CREATE_INFO, &features};
   info.queueCreateInfoCount = 1;
   info.pQueueCreateInfos = &queue;
-  const char *extension = VK_EXT_SUBGROUP_SIZE_CONTROL_EXTENSION_NAME;
-  if (physical.subgroupSizeControlIsExtension) {
-    info.enabledExtensionCount = 1;
-    info.ppEnabledExtensionNames = &extension;
-  }
+  info.enabledExtensionCount = static_cast<uint32_t>(extensions.size());
+  info.ppEnabledExtensionNames = extensions.data();
   const InstanceFunctions &vk = device->instance_->functions();
   VkResult status =
       vk.CreateDevice(physical.handle, &info, nullptr, &device->device_);

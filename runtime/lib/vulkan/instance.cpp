@@ -2,6 +2,7 @@
 
 #include "instance.h"
 
+#include "cooperative_matrix.h"
 #include "poot/bundle/features.h"
 
 #include <algorithm>
@@ -165,6 +166,31 @@ Instance::~Instance() {
   functions_.DestroyInstance(handle_, nullptr);
 }
 
+/// Whether the device has the product that Feature::CooperativeMatrix means.
+static bool hasCooperativeMatrix(VkInstance instance, VkPhysicalDevice device) {
+  auto getProperties = reinterpret_cast<GetCooperativeMatrixProperties>(
+      Loader::get().GetInstanceProcAddr(
+          instance, "vkGetPhysicalDeviceCooperativeMatrixPropertiesKHR"));
+  if (!getProperties)
+    return false;
+  uint32_t count = 0;
+  if (getProperties(device, &count, nullptr) != VK_SUCCESS)
+    return false;
+  std::vector<CooperativeMatrixProperties> products(count);
+  if (getProperties(device, &count, products.data()) != VK_SUCCESS)
+    return false;
+  return std::any_of(products.begin(), products.begin() + count,
+                     [](const CooperativeMatrixProperties &product) {
+                       return product.rows == 16 && product.columns == 16 &&
+                              product.inner == 16 &&
+                              product.aType == kComponentFloat16 &&
+                              product.bType == kComponentFloat16 &&
+                              product.cType == kComponentFloat32 &&
+                              product.resultType == kComponentFloat32 &&
+                              product.scope == kScopeSubgroup;
+                     });
+}
+
 /// The features of kFeatures that the device has.
 static std::vector<std::string>
 featureNames(const PhysicalDevice &device,
@@ -203,6 +229,12 @@ featureNames(const PhysicalDevice &device,
       return operation(VK_SUBGROUP_FEATURE_SHUFFLE_RELATIVE_BIT);
     case Feature::SubgroupExtendedTypes:
       return device.features12.shaderSubgroupExtendedTypes;
+    case Feature::Int64Atomics:
+      return device.features12.shaderBufferInt64Atomics;
+    case Feature::Int64WorkgroupAtomics:
+      return device.features12.shaderSharedInt64Atomics;
+    case Feature::CooperativeMatrix:
+      return device.cooperativeMatrix;
     }
     return false;
   };
@@ -288,11 +320,13 @@ void Instance::describe(VkPhysicalDevice handle,
   std::vector<VkExtensionProperties> extensions(extensionCount);
   functions_.EnumerateDeviceExtensionProperties(
       handle, nullptr, &extensionCount, extensions.data());
+  auto hasExtension = [&](const char *name) {
+    return std::any_of(
+        extensions.begin(), extensions.end(),
+        [&](const auto &e) { return std::strcmp(e.extensionName, name) == 0; });
+  };
   bool sizeControlExtension =
-      std::any_of(extensions.begin(), extensions.end(), [](const auto &e) {
-        return std::strcmp(e.extensionName,
-                           VK_EXT_SUBGROUP_SIZE_CONTROL_EXTENSION_NAME) == 0;
-      });
+      hasExtension(VK_EXT_SUBGROUP_SIZE_CONTROL_EXTENSION_NAME);
   bool is13 = device.apiVersion >= VK_API_VERSION_1_3;
   bool mayControlSize = is13 || sizeControlExtension;
 
@@ -305,6 +339,13 @@ void Instance::describe(VkPhysicalDevice handle,
   VkPhysicalDeviceVulkan12Features features12 = {
       VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_2_FEATURES};
   features12.pNext = &storage16;
+  // Its code is SPIR-V 1.6, which Vulkan 1.3 takes.
+  CooperativeMatrixFeatures cooperativeMatrix;
+  bool mayMultiply = is13 && hasExtension(kCooperativeMatrixExtension);
+  if (mayMultiply) {
+    cooperativeMatrix.pNext = features12.pNext;
+    features12.pNext = &cooperativeMatrix;
+  }
   VkPhysicalDeviceFeatures2 features = {
       VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_FEATURES_2};
   features.pNext = &features12;
@@ -325,6 +366,12 @@ void Instance::describe(VkPhysicalDevice handle,
   device.features12.shaderFloat16 = features12.shaderFloat16;
   device.features12.shaderSubgroupExtendedTypes =
       features12.shaderSubgroupExtendedTypes;
+  device.features12.shaderBufferInt64Atomics =
+      features12.shaderBufferInt64Atomics;
+  device.features12.shaderSharedInt64Atomics =
+      features12.shaderSharedInt64Atomics;
+  device.cooperativeMatrix = cooperativeMatrix.cooperativeMatrix &&
+                             hasCooperativeMatrix(handle_, handle);
 
   // Properties.
   VkPhysicalDeviceMaintenance4Properties maintenance4 = {

@@ -48,6 +48,8 @@ struct PhysicalDevice {
   VkPhysicalDeviceFeatures features = {};
   VkPhysicalDevice16BitStorageFeatures storage16 = {};
   VkPhysicalDeviceVulkan12Features features12 = {};
+  /// Whether subgroups multiply 16x16 matrices of f16 into f32.
+  bool cooperativeMatrix = false;
 };
 
 class Instance {

@@ -31,6 +31,9 @@ enum class Feature : unsigned {
   SubgroupShuffle,
   SubgroupShuffleRelative,
   SubgroupExtendedTypes,
+  Int64Atomics,
+  Int64WorkgroupAtomics,
+  CooperativeMatrix,
 };
 
 struct FeatureInfo {
@@ -56,11 +59,15 @@ inline constexpr FeatureInfo kFeatures[] = {
     {"subgroup-shuffle-relative", "shuffle up and down within a subgroup"},
     {"subgroup-extended-types",
      "subgroup operations on 8, 16 and 64-bit types"},
+    {"int64-atomics", "64-bit atomics in buffers"},
+    {"int64-workgroup-atomics", "64-bit atomics in workgroup arrays"},
+    {"cooperative-matrix",
+     "subgroups multiply 16x16 matrices of f16 and add them up in f32"},
 };
 
 inline constexpr size_t kNumFeatures = sizeof(kFeatures) / sizeof(*kFeatures);
 static_assert(kNumFeatures ==
-                  static_cast<size_t>(Feature::SubgroupExtendedTypes) + 1,
+                  static_cast<size_t>(Feature::CooperativeMatrix) + 1,
               "every feature has its row, in the order of the enumeration");
 
 inline constexpr const char *featureName(Feature feature) {
