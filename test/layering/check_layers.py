@@ -56,7 +56,7 @@ def tool(name, includes, libraries=(), **keywords):
 
 DEPLOYMENT = ("weights", "kir", "bundle", "runtime", "serve", "kernels")
 COMPILER = (
-    "Support", "Graph", "Kernel", "Plan", "Trace", "Model", "Eval", "Import", "Target",
+    "Support", "Graph", "Kernel", "Kir", "Plan", "Trace", "Model", "Eval", "Import", "Target",
     "Planner", "Bundle", "InitAll",
 )  # fmt: skip
 

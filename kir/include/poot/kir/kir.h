@@ -430,8 +430,8 @@ struct Location {
 //===----------------------------------------------------------------------===//
 
 struct Module {
-  std::vector<Type> types;         ///< No two are equal.
-  std::vector<Location> locations; ///< No two are equal.
+  std::vector<Type> types; ///< No two are equal.
+  std::vector<Location> locations;
   std::vector<Function> functions;
 
   const Type &type(const Body &body, ValueId value) const {
