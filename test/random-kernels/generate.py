@@ -56,7 +56,11 @@ inline float tame(float v) {{
 inline float toFloat(uint32_t v) {{
   return static_cast<float>(static_cast<int32_t>(v & 0xfffu) - 2048) / 16.0f;
 }}
-inline uint32_t toWord(float v) {{ return bit_cast<uint32_t>(tame(v) + 0.0f); }}
+/// The bits, of a zero without its sign: what is added to it may be dropped.
+inline uint32_t bitsOf(float v) {{
+  return v == 0.0f ? 0u : bit_cast<uint32_t>(v);
+}}
+inline uint32_t toWord(float v) {{ return bitsOf(tame(v)); }}
 inline uint32_t mix(uint32_t a, uint32_t b) {{
   a ^= b + 0x9e3779b9u + (a << 6) + (a >> 2);
   return a * 0x85ebca6bu;
@@ -231,9 +235,9 @@ class Kernel:
             ])
         if kind == "half":
             self.used.add("half")
-            return (f"bit_cast<uint32_t>(static_cast<float>(static_cast<f16>("
+            return (f"bitsOf(static_cast<float>(static_cast<f16>("
                     f"toFloat({u()})) {r.choice(['+', '-', '*'])} "
-                    f"static_cast<f16>(toFloat({u()} & 0xffu))) + 0.0f)")
+                    f"static_cast<f16>(toFloat({u()} & 0xffu))))")
         raise AssertionError(kind)
 
     def boolean(self, d=0):

@@ -67,7 +67,8 @@ void poot::buildKernelToSpirvPipeline(OpPassManager &manager,
     passes.addPass(createCanonicalizerPass());
     passes.addPass(createCSEPass());
   };
-  cleanUp(kernels);
+  kernels.addPass(kernel::createKernelSimplify());
+  kernels.addPass(createCSEPass());
   kernel::KernelExpandFragmentsOptions fragments;
   // An unknown target is the last pass's error.
   if (std::optional<SpirvTarget> known = findTarget(target))

@@ -40,6 +40,18 @@ def KernelExpandMath : Pass<"kernel-expand-math", "::poot::kernel::FuncOp"> {
                            "::mlir::vector::VectorDialect"];
 }
 
+def KernelSimplify : Pass<"kernel-simplify"> {
+  let summary = "canonicalizes a control-flow graph";
+  let description = [{
+    Every canonicalization of the dialects in use but those of `cf.br`, whose
+    merging of blocks while values fold need not end where a fold has cut a loop
+    off. Between rounds, branches on constants are decided, blocks that nothing
+    reaches are removed, and blocks that follow each other are merged. Blocks
+    that are alike aren't merged: two branches may hold a barrier each.
+  }];
+  let dependentDialects = ["::mlir::cf::ControlFlowDialect"];
+}
+
 def KernelFillHooks : Pass<"kernel-fill-hooks", "::mlir::ModuleOp"> {
   let summary = "replaces the hooks of kernels by bodies";
   let description = [{

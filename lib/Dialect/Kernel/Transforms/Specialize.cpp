@@ -55,18 +55,18 @@ static void addPromotion(OpPassManager &passes) {
   passes.addPass(createSROA());
   passes.addPass(createMem2Reg());
   passes.addPass(createSCCPPass());
-  passes.addPass(createCanonicalizerPass());
+  passes.addPass(createKernelSimplify());
 }
 
 void poot::kernel::buildKernelOptimizePipeline(OpPassManager &manager,
                                                bool unrolls) {
   OpPassManager &bodies = manager.nest<HookBodyOp>();
-  bodies.addPass(createCanonicalizerPass());
+  bodies.addPass(createKernelSimplify());
   addPromotion(bodies);
   bodies.addPass(createCSEPass());
 
   OpPassManager &kernels = manager.nest<FuncOp>();
-  kernels.addPass(createCanonicalizerPass());
+  kernels.addPass(createKernelSimplify());
   addPromotion(kernels);
   if (unrolls) {
     kernels.addPass(createKernelUnrollLoops());
