@@ -13,7 +13,7 @@
 #include "Ops.h"
 
 #include "Poot/Dialect/Graph/ElementTypes.h"
-#include "poot/weights/block_decode.h"
+#include "poot/weights/planar.h"
 
 #include "llvm/Support/Parallel.h"
 
@@ -250,10 +250,6 @@ Result eval::evaluate(PackedDequantOp op, Operands operands,
                       const EvalOptions &) {
   const Tensor &operand = operands[0];
   PackedType type = operand.getPackedType();
-  if (type.getLayout() != PackedLayout::Gguf)
-    return op.emitOpError()
-           << "reads the layout '" << stringifyPackedLayout(type.getLayout())
-           << "', which the oracle can't decode ('gguf' it can)";
   weights::ElementType element = getElementType(type.getEncoding());
 
   Result result = allocateResult(op);
@@ -268,15 +264,43 @@ Result eval::evaluate(PackedDequantOp op, Operands operands,
     parallelParts(count / row, grain, count, [&](int64_t begin, int64_t end) {
       const uint8_t *blocks = operand.getData() + begin * rowBytes;
       int64_t elements = (end - begin) * row;
+      auto decode = [&](float *values) {
+        if (type.getLayout() == PackedLayout::Planar)
+          weights::dequantizePlanar(element, blocks, end - begin, row, values);
+        else
+          weights::dequantize(element, blocks, elements, values);
+      };
       if constexpr (std::is_same_v<T, float>) {
-        weights::dequantize(element, blocks, elements, out + begin * row);
+        decode(out + begin * row);
       } else if constexpr (isSmallFloat<T>) {
         std::vector<float> exact(elements);
-        weights::dequantize(element, blocks, elements, exact.data());
+        decode(exact.data());
         std::transform(exact.begin(), exact.end(), out + begin * row,
                        [](float x) { return T(x); });
       }
     });
+  });
+  return result;
+}
+
+/// The same values in the planar layout (G-repack-2).
+Result eval::evaluate(RepackOp op, Operands operands, const EvalOptions &) {
+  const Tensor &operand = operands[0];
+  PackedType from = operand.getPackedType(), to = op.getType();
+  if (from == to)
+    return operand;
+  Result result = Tensor::allocatePacked(to);
+  if (failed(result))
+    return op.emitOpError() << "needs " << getPackedBytes(to)
+                            << " bytes, for which there is no memory";
+  weights::ElementType element = getElementType(from.getEncoding());
+  int64_t row = from.getShape().back(), count = from.getNumElements();
+  int64_t grain = std::max<int64_t>(1, (1 << 16) / row);
+  int64_t fromBytes = getPackedRowBytes(from), toBytes = getPackedRowBytes(to);
+  uint8_t *out = result->mutableData();
+  parallelParts(count / row, grain, count, [&](int64_t begin, int64_t end) {
+    weights::repackPlanar(element, operand.getData() + begin * fromBytes,
+                          end - begin, row, out + begin * toBytes);
   });
   return result;
 }

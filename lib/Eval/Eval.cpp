@@ -4,6 +4,8 @@
 #include "Ops.h"
 #include "Poot/Dialect/Graph/Passes.h"
 
+#include "mlir/IR/Builders.h"
+#include "mlir/IR/IRMapping.h"
 #include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
@@ -59,12 +61,67 @@ static bool hasType(const Tensor &tensor, Type type) {
          succeeded(verifyCompatibleShape(ranked.getShape(), tensor.getShape()));
 }
 
+static Results evaluateOp(Operation *op, ArrayRef<Tensor> operands,
+                          const EvalOptions &options);
+
+/// Evaluates a composite by its decomposition, which is built in a function of
+/// its own and dropped again.
+static Results evaluateComposite(CompositeOpInterface op,
+                                 ArrayRef<Tensor> operands,
+                                 const EvalOptions &options) {
+  Location location = op.getLoc();
+  OpBuilder builder(op.getContext());
+  OwningOpRef<func::FuncOp> function = func::FuncOp::create(
+      location, op->getName().getStringRef(),
+      builder.getFunctionType(op->getOperandTypes(), op->getResultTypes()));
+  Block *block = function->addEntryBlock();
+  builder.setInsertionPointToEnd(block);
+  IRMapping mapping;
+  mapping.map(op->getOperands(), block->getArguments());
+  auto clone = cast<CompositeOpInterface>(builder.clone(*op, mapping));
+  // An operand that the op has twice is one value of the mapping.
+  for (auto [operand, argument] :
+       llvm::zip_equal(clone->getOpOperands(), block->getArguments()))
+    operand.set(argument);
+  SmallVector<Value> values = clone.decompose(builder);
+  clone->erase();
+
+  llvm::DenseMap<Value, Tensor> known;
+  llvm::DenseMap<Value, int64_t> usesLeft;
+  for (auto [argument, operand] :
+       llvm::zip_equal(block->getArguments(), operands))
+    known[argument] = operand;
+  for (Operation &primitive : *block) {
+    SmallVector<Tensor> inputs;
+    for (Value input : primitive.getOperands())
+      inputs.push_back(known.lookup(input));
+    // What nothing later reads is freed before the result takes memory too.
+    for (Value input : primitive.getOperands()) {
+      auto [left, isNew] = usesLeft.try_emplace(input, 0);
+      if (isNew)
+        left->second = std::distance(input.use_begin(), input.use_end());
+      if (--left->second == 0 && !llvm::is_contained(values, input))
+        known.erase(input);
+    }
+    Results results = evaluateOp(&primitive, inputs, options);
+    if (failed(results))
+      return failure();
+    for (auto [value, tensor] :
+         llvm::zip_equal(primitive.getResults(), *results))
+      known[value] = std::move(tensor);
+  }
+  SmallVector<Tensor> results;
+  for (Value value : values)
+    results.push_back(known.lookup(value));
+  return results;
+}
+
 /// Evaluates an op without symbols; results may be views.
 static Results evaluateOp(Operation *op, ArrayRef<Tensor> operands,
                           const EvalOptions &options) {
   SmallVector<Tensor> prepared(operands);
   if (!isa<BroadcastOp, TransposeOp, SliceOp, ConcatOp, ReduceOp, ScanOp,
-           MatmulOp>(op)) {
+           MatmulOp, CompositeOpInterface>(op)) {
     for (Tensor &operand : prepared) {
       Result rows = rowMajorFor(op, operand);
       if (failed(rows))
@@ -76,13 +133,16 @@ static Results evaluateOp(Operation *op, ArrayRef<Tensor> operands,
       .Case<ConstantOp, UnaryOp, BinaryOp, CompareOp, SelectOp, CastOp, IotaOp,
             BroadcastOp, ReshapeOp, TransposeOp, SliceOp, ConcatOp, GatherOp,
             ScatterOp, ReduceOp, ScanOp, MatmulOp, IndexedMatmulOp,
-            PackedDequantOp, RandomBitsOp>([&](auto op) -> Results {
+            PackedDequantOp, RepackOp, RandomBitsOp>([&](auto op) -> Results {
         Result result = evaluate(op, prepared, options);
         if (failed(result))
           return failure();
         return SmallVector<Tensor>{*result};
       })
       .Case([&](ArgTopKOp op) { return evaluate(op, prepared, options); })
+      .Case([&](CompositeOpInterface op) {
+        return evaluateComposite(op, operands, options);
+      })
       .Default([](Operation *op) -> Results {
         return op->emitOpError()
                << "isn't an op that the oracle evaluates by itself";

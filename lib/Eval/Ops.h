@@ -56,6 +56,7 @@ Result evaluate(graph::IndexedMatmulOp op, Operands operands,
                 const EvalOptions &);
 Result evaluate(graph::PackedDequantOp op, Operands operands,
                 const EvalOptions &);
+Result evaluate(graph::RepackOp op, Operands operands, const EvalOptions &);
 
 // Random.cpp
 Result evaluate(graph::RandomBitsOp op, Operands operands, const EvalOptions &);

@@ -28,14 +28,6 @@ int64_t product(ArrayRef<int64_t> extents) {
   return result;
 }
 
-/// Bytes of a packed weight; the type's verifier has excluded overflow.
-int64_t packedBytes(graph::PackedType type) {
-  ArrayRef<int64_t> shape = type.getShape();
-  weights::Expected<int64_t> bytes = weights::countBytes(
-      graph::getElementType(type.getEncoding()), {shape.begin(), shape.end()});
-  return bytes ? *bytes : Tensor::kMaxBytes + 1;
-}
-
 /// Memory for BYTES bytes, zero when ZERO; null when it can't be had.
 std::shared_ptr<void> allocateBytes(int64_t bytes, bool zero) {
   if (bytes > Tensor::kMaxBytes)
@@ -133,7 +125,7 @@ Tensor Tensor::borrowPacked(graph::PackedType type, const void *bytes) {
 
 FailureOr<Tensor> Tensor::allocatePacked(graph::PackedType type) {
   Tensor result = borrowPacked(type, nullptr);
-  result.storage = allocateBytes(packedBytes(type), /*zero=*/false);
+  result.storage = allocateBytes(graph::getPackedBytes(type), /*zero=*/false);
   if (!result.storage)
     return failure();
   result.data = static_cast<const uint8_t *>(result.storage.get());
@@ -149,7 +141,7 @@ Type Tensor::getType() const {
 }
 
 int64_t Tensor::getNumBytes() const {
-  return isPacked() ? packedBytes(packedType)
+  return isPacked() ? graph::getPackedBytes(packedType)
                     : getNumElements() * elementBytes(elementType);
 }
 
@@ -197,7 +189,7 @@ Tensor Tensor::asBytes() const {
 }
 
 Tensor Tensor::asPacked(graph::PackedType type) const {
-  assert(isRowMajor() && getNumBytes() == packedBytes(type));
+  assert(isRowMajor() && getNumBytes() == graph::getPackedBytes(type));
   Tensor result = borrowPacked(type, data);
   result.storage = storage;
   return result;

@@ -8,6 +8,7 @@
 
 #include "Poot/Dialect/Graph/ElementTypes.h"
 #include "Poot/Dialect/Graph/GraphOps.h"
+#include "poot/weights/planar.h"
 
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/BuiltinOps.h"
@@ -211,6 +212,20 @@ weights::ElementType graph::getStoredType(Type type) {
   if (auto packed = dyn_cast<PackedType>(type))
     return getElementType(packed.getEncoding());
   return *getElementType(cast<RankedTensorType>(type).getElementType());
+}
+
+int64_t graph::getPackedRowBytes(PackedType type) {
+  weights::ElementType element = getElementType(type.getEncoding());
+  int64_t elements = type.getShape().back();
+  if (type.getLayout() == PackedLayout::Planar)
+    return weights::planarRow(element, elements).bytes();
+  const weights::ElementTypeInfo &info = weights::getInfo(element);
+  return elements / info.blockElements * info.blockBytes;
+}
+
+int64_t graph::getPackedBytes(PackedType type) {
+  return type.getNumElements() / type.getShape().back() *
+         getPackedRowBytes(type);
 }
 
 ArrayRef<int64_t> graph::getShape(Type type) {

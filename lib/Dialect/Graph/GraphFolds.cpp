@@ -534,3 +534,12 @@ OpFoldResult ConcatOp::fold(FoldAdaptor adaptor) {
     return getInputs().front();
   return {};
 }
+
+//===----------------------------------------------------------------------===//
+// Packed weights
+//===----------------------------------------------------------------------===//
+
+OpFoldResult RepackOp::fold(FoldAdaptor) {
+  return getOperand().getType() == getType() ? OpFoldResult(getOperand())
+                                             : OpFoldResult();
+}

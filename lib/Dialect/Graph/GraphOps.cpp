@@ -645,6 +645,20 @@ LogicalResult PackedDequantOp::verify() {
   return success();
 }
 
+LogicalResult RepackOp::verify() {
+  PackedType from = getOperand().getType(), to = getType();
+  if (from.getEncoding() != to.getEncoding() ||
+      from.getShape() != to.getShape())
+    return emitOpError() << "makes " << to << " of " << from
+                         << "; only the layout may differ";
+  if (to.getLayout() == PackedLayout::Gguf &&
+      from.getLayout() != PackedLayout::Gguf)
+    return emitOpError() << "makes the layout 'gguf' of '"
+                         << stringifyPackedLayout(from.getLayout())
+                         << "'; only the reverse is there";
+  return success();
+}
+
 LogicalResult RandomBitsOp::verify() {
   ArrayRef<int64_t> shape = getSeed().getType().getShape();
   if (shape.size() != 1 || shape[0] != 4)

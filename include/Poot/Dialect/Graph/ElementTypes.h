@@ -30,6 +30,12 @@ mlir::Type getConstType(mlir::MLIRContext *context, weights::ElementType type,
 weights::ElementType getStoredType(mlir::Type type);
 llvm::ArrayRef<int64_t> getShape(mlir::Type type);
 
+/// Bytes of a row, the innermost extent, in the type's layout. Rows follow each
+/// other, so that slices and concatenations of rows are those of bytes.
+int64_t getPackedRowBytes(PackedType type);
+/// Bytes of the whole weight: less than two an element.
+int64_t getPackedBytes(PackedType type);
+
 } // namespace poot::graph
 
 #endif

@@ -73,8 +73,8 @@ def Graph_PackedType : Graph_Type<"Packed", "packed"> {
   let description = [{
     `!graph.packed<q4_k, gguf, 4096x14336>`: the shape counts elements; the
     innermost extent is a multiple of the encoding's block. Layout `gguf` is
-    the order of the file; `planar` keeps quants and scales in separate,
-    aligned planes.
+    the order of the file; `planar` keeps the quants and the scales of each row
+    in separate, aligned planes (`weights/include/poot/weights/planar.h`).
   }];
   let parameters = (ins
     EnumParameter<Graph_PackedEncoding>:$encoding,

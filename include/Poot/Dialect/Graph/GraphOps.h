@@ -28,6 +28,8 @@
 #define GET_ATTRDEF_CLASSES
 #include "Poot/Dialect/Graph/GraphAttributes.h.inc"
 
+#include "Poot/Dialect/Graph/GraphInterfaces.h.inc"
+
 #define GET_OP_CLASSES
 #include "Poot/Dialect/Graph/GraphOps.h.inc"
 

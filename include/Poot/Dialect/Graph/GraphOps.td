@@ -1,6 +1,7 @@
 //===- GraphOps.td - Symbols and primitives of the graph dialect -*- tablegen -*-//
 //
-// Each op's `Gn` numbers refer to docs/graph-semantics.md.
+// Each op's `Gn` numbers refer to docs/graph-semantics.md. The composites stand
+// in GraphComposites.td.
 //
 //===----------------------------------------------------------------------===//
 
@@ -8,6 +9,7 @@
 #define POOT_DIALECT_GRAPH_GRAPHOPS_TD
 
 include "Poot/Dialect/Graph/GraphAttributes.td"
+include "Poot/Dialect/Graph/GraphInterfaces.td"
 include "mlir/IR/SymbolInterfaces.td"
 include "mlir/Interfaces/InferTypeOpInterface.td"
 include "mlir/Interfaces/SideEffectInterfaces.td"
@@ -363,6 +365,19 @@ def Graph_PackedDequantOp : Graph_PureOp<"packed_dequant"> {
   let hasVerifier = 1;
 }
 
+def Graph_RepackOp : Graph_PureOp<"repack"> {
+  let summary = "The same packed weight in another layout";
+  let description = [{
+    No value changes. `graph-repack-weights` makes it, for targets whose kernels
+    read the layout `planar`; the load program runs it.
+  }];
+  let arguments = (ins Graph_PackedType:$operand);
+  let results = (outs Graph_PackedType:$result);
+  let assemblyFormat = "$operand `:` qualified(type($operand)) `->` qualified(type($result)) attr-dict";
+  let hasFolder = 1;
+  let hasVerifier = 1;
+}
+
 def Graph_RandomBitsOp : Graph_PureOp<"random_bits"> {
   let summary = "Counter-based random words";
   let description = [{
@@ -375,5 +390,7 @@ def Graph_RandomBitsOp : Graph_PureOp<"random_bits"> {
   let assemblyFormat = "$seed `:` type($seed) `->` type($result) attr-dict";
   let hasVerifier = 1;
 }
+
+include "Poot/Dialect/Graph/GraphComposites.td"
 
 #endif

@@ -23,6 +23,9 @@ mlir::func::FuncOp getLoadFunction(mlir::ModuleOp module);
 /// slice or broadcast.
 bool isView(mlir::Operation *op);
 
+/// Replaces OP by its decomposition.
+void decompose(CompositeOpInterface op);
+
 #define GEN_PASS_REGISTRATION
 #include "Poot/Dialect/Graph/Passes.h.inc"
 

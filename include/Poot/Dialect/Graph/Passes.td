@@ -36,4 +36,14 @@ def GraphHoistComputed : Pass<"graph-hoist-computed", "::mlir::ModuleOp"> {
                            "::mlir::func::FuncDialect"];
 }
 
+class GraphRewrite<string name> : Pass<name, "::mlir::ModuleOp"> {
+  let dependentDialects = ["::poot::graph::GraphDialect"];
+}
+
+def GraphDecompose : GraphRewrite<"graph-decompose"> {
+  let summary = "Composite ops become primitives";
+  let options = [ListOption<"ops", "ops", "std::string",
+    "composite ops to decompose, without the dialect's name (all by default)">];
+}
+
 #endif
