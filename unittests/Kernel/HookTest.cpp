@@ -158,6 +158,50 @@ TEST_F(Hooks, CodeThatBuildsValues) {
   });
 }
 
+// Branches, a buffer and metadata, appended as a body's would be; the hook is
+// called twice, and both calls share them.
+TEST_F(Hooks, CodeThatBranches) {
+  ASSERT_TRUE(module);
+  HookOp hook;
+  getKernel().walk([&](HookOp op) { hook = op; });
+  mlir::OpBuilder builder(hook);
+  mlir::Operation *second = builder.clone(*hook);
+  second->setOperand(2, hook.getOperand(3));
+  second->setOperand(3, hook.getOperand(2));
+  mlir::Value sum = mlir::arith::AddFOp::create(
+      builder, hook.getLoc(), second->getResult(0), hook.getResult(0));
+  sum.getDefiningOp()->moveAfter(hook);
+  hook.getResult(0).replaceAllUsesExcept(sum, sum.getDefiningOp());
+
+  mlir::Value biases, scale;
+  ASSERT_TRUE(succeeded(fillHook(
+      getKernel(), "epilogue",
+      [&](KernelBuilder &k,
+          HookOp hook) -> mlir::FailureOr<llvm::SmallVector<mlir::Value>> {
+        if (!biases) {
+          biases = k.addBuffer(k.vectorType(2, k.f32Type()), Access::Read);
+          scale = k.addMetadata(k.f32Type());
+        }
+        KValue row(k, hook.getOperand(0)), column(k, hook.getOperand(1));
+        KValue g(k, hook.getOperand(2)), u(k, hook.getOperand(3));
+        mlir::Value value = k.ifThenElseValues(
+            row < 5,
+            [&] {
+              KValue b = k.load(KValue(k, biases), column);
+              KValue scales = k.splat(KValue(k, scale), 2);
+              return KernelBuilder::Values{g * scales + b};
+            },
+            [&] { return KernelBuilder::Values{g - u}; })[0];
+        return llvm::SmallVector<mlir::Value>{value};
+      })));
+  EXPECT_EQ(getKernel().getNumBuffers(), 5u);
+  EXPECT_EQ(getKernel().getNumMetadata(), 3u);
+  check({toWords(bias)}, {toWord(0.25f)}, [&](unsigned row, unsigned column) {
+    float g = dot(gate, row, column), u = dot(up, row, column);
+    return row < 5 ? (g + u) * 0.25f + 2 * bias[column] : 0.0f;
+  });
+}
+
 // The default reads the first product alone: the second one and its buffer go.
 TEST_F(Hooks, UnusedArgumentsGo) {
   ASSERT_TRUE(module);

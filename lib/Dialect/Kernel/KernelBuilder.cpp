@@ -61,21 +61,23 @@ FuncOp KernelBuilder::finish() {
   return func;
 }
 
-static Value appendArgument(FuncOp func, Type type, Location loc) {
-  BlockArgument argument = func.getBody().front().addArgument(type, loc);
+static Value insertArgument(FuncOp func, unsigned position, Type type,
+                            Location loc) {
+  BlockArgument argument =
+      func.getBody().front().insertArgument(position, type, loc);
   SmallVector<Type> inputs(func.getArgumentTypes());
-  inputs.push_back(type);
+  inputs.insert(inputs.begin() + position, type);
   func.setFunctionType(FunctionType::get(func.getContext(), inputs, {}));
   return argument;
 }
 
 KValue KernelBuilder::addBuffer(Type element, Access access) {
-  assert(func.getNumMetadata() == 0 && "buffers come before metadata");
-  return {*this, appendArgument(func, BufferType::get(element, access), loc)};
+  return {*this, insertArgument(func, func.getNumBuffers(),
+                                BufferType::get(element, access), loc)};
 }
 
 KValue KernelBuilder::addMetadata(Type type) {
-  return {*this, appendArgument(func, type, loc)};
+  return {*this, insertArgument(func, func.getNumArguments(), type, loc)};
 }
 
 //===----------------------------------------------------------------------===//

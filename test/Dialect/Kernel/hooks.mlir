@@ -155,3 +155,95 @@ kernel.func @circle(%y: !kernel.buffer<i32, read_write>)
   kernel.store %r, %y[%i] : !kernel.buffer<i32, read_write>
   kernel.return
 }
+
+// -----
+
+// Both loops of a circle of two, seen from a body that isn't part of it.
+kernel.hook_body @one(%v: i32) -> i32 {
+  %r = kernel.hook "next"(%v) default @two : (i32) -> i32
+  kernel.yield %r : i32
+}
+kernel.hook_body @two(%v: i32) -> i32 {
+  // expected-error @below {{hook 'again' has a default that calls itself}}
+  %r = kernel.hook "again"(%v) default @one : (i32) -> i32
+  %s = kernel.hook "again"(%r) default @one : (i32) -> i32
+  kernel.yield %s : i32
+}
+kernel.func @larger_circle(%y: !kernel.buffer<i32, read_write>)
+    attributes {workgroup_size = array<i32: 16, 1, 1>} {
+  %i = kernel.local_id x
+  %r = kernel.hook "epilogue"(%i) default @one : (i32) -> i32
+  kernel.store %r, %y[%i] : !kernel.buffer<i32, read_write>
+  kernel.return
+}
+
+// -----
+
+// Each calls the next one four times: 4^8 calls.
+kernel.hook_body @h0(%v: i32) -> i32 {
+  %0 = kernel.hook "n"(%v) default @h1 : (i32) -> i32
+  %1 = kernel.hook "n"(%0) default @h1 : (i32) -> i32
+  %2 = kernel.hook "n"(%1) default @h1 : (i32) -> i32
+  %3 = kernel.hook "n"(%2) default @h1 : (i32) -> i32
+  kernel.yield %3 : i32
+}
+kernel.hook_body @h1(%v: i32) -> i32 {
+  %0 = kernel.hook "n"(%v) default @h2 : (i32) -> i32
+  %1 = kernel.hook "n"(%0) default @h2 : (i32) -> i32
+  %2 = kernel.hook "n"(%1) default @h2 : (i32) -> i32
+  %3 = kernel.hook "n"(%2) default @h2 : (i32) -> i32
+  kernel.yield %3 : i32
+}
+kernel.hook_body @h2(%v: i32) -> i32 {
+  %0 = kernel.hook "n"(%v) default @h3 : (i32) -> i32
+  %1 = kernel.hook "n"(%0) default @h3 : (i32) -> i32
+  %2 = kernel.hook "n"(%1) default @h3 : (i32) -> i32
+  %3 = kernel.hook "n"(%2) default @h3 : (i32) -> i32
+  kernel.yield %3 : i32
+}
+kernel.hook_body @h3(%v: i32) -> i32 {
+  %0 = kernel.hook "n"(%v) default @h4 : (i32) -> i32
+  %1 = kernel.hook "n"(%0) default @h4 : (i32) -> i32
+  %2 = kernel.hook "n"(%1) default @h4 : (i32) -> i32
+  %3 = kernel.hook "n"(%2) default @h4 : (i32) -> i32
+  kernel.yield %3 : i32
+}
+kernel.hook_body @h4(%v: i32) -> i32 {
+  %0 = kernel.hook "n"(%v) default @h5 : (i32) -> i32
+  %1 = kernel.hook "n"(%0) default @h5 : (i32) -> i32
+  %2 = kernel.hook "n"(%1) default @h5 : (i32) -> i32
+  %3 = kernel.hook "n"(%2) default @h5 : (i32) -> i32
+  kernel.yield %3 : i32
+}
+kernel.hook_body @h5(%v: i32) -> i32 {
+  %0 = kernel.hook "n"(%v) default @h6 : (i32) -> i32
+  %1 = kernel.hook "n"(%0) default @h6 : (i32) -> i32
+  %2 = kernel.hook "n"(%1) default @h6 : (i32) -> i32
+  %3 = kernel.hook "n"(%2) default @h6 : (i32) -> i32
+  kernel.yield %3 : i32
+}
+kernel.hook_body @h6(%v: i32) -> i32 {
+  %0 = kernel.hook "n"(%v) default @h7 : (i32) -> i32
+  %1 = kernel.hook "n"(%0) default @h7 : (i32) -> i32
+  %2 = kernel.hook "n"(%1) default @h7 : (i32) -> i32
+  %3 = kernel.hook "n"(%2) default @h7 : (i32) -> i32
+  kernel.yield %3 : i32
+}
+kernel.hook_body @h7(%v: i32) -> i32 {
+  // expected-error @below {{the defaults of the kernel's hooks come to more than 65536 operations}}
+  %0 = kernel.hook "n"(%v) default @h8 : (i32) -> i32
+  %1 = kernel.hook "n"(%0) default @h8 : (i32) -> i32
+  %2 = kernel.hook "n"(%1) default @h8 : (i32) -> i32
+  %3 = kernel.hook "n"(%2) default @h8 : (i32) -> i32
+  kernel.yield %3 : i32
+}
+kernel.hook_body @h8(%v: i32) -> i32 {
+  kernel.yield %v : i32
+}
+kernel.func @many(%y: !kernel.buffer<i32, read_write>)
+    attributes {workgroup_size = array<i32: 16, 1, 1>} {
+  %i = kernel.local_id x
+  %r = kernel.hook "n"(%i) default @h0 : (i32) -> i32
+  kernel.store %r, %y[%i] : !kernel.buffer<i32, read_write>
+  kernel.return
+}

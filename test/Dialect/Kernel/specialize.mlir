@@ -1,5 +1,6 @@
 // Specialization constants become numbers, and what hangs on them folds.
 // RUN: poot-opt %s --split-input-file --pass-pipeline='builtin.module(kernel.func(kernel-specialize{values=rows=3,scale=0.5,causal=true}),poot-kernel-optimize)' | FileCheck %s
+// RUN: poot-opt %s --split-input-file --pass-pipeline='builtin.module(kernel.func(kernel-specialize{values=causal=true defaults}),poot-kernel-optimize)' | FileCheck %s --check-prefix=DEFAULTS
 // RUN: not poot-opt %s --split-input-file --pass-pipeline='builtin.module(kernel.func(kernel-specialize{values=columns=3}))' 2>&1 | FileCheck %s --check-prefix=NAME
 // RUN: not poot-opt %s --split-input-file --pass-pipeline='builtin.module(kernel.func(kernel-specialize{values=rows=0.5}))' 2>&1 | FileCheck %s --check-prefix=TYPE
 // RUN: not poot-opt %s --split-input-file --pass-pipeline='builtin.module(kernel.func(kernel-specialize{values=rows=4294967296}))' 2>&1 | FileCheck %s --check-prefix=RANGE
@@ -20,6 +21,9 @@
 // CHECK: arith.mulf %{{.*}}, %[[HALF]]
 // CHECK: kernel.store %{{.*}}[%[[DEFAULT]]]
 // CHECK: kernel.return
+// DEFAULTS-NOT: kernel.spec_constant
+// DEFAULTS: arith.constant 64 : i32
+// DEFAULTS-NOT: kernel.spec_constant
 kernel.func @scale(%x: !kernel.buffer<f32, read>, %y: !kernel.buffer<f32, write>)
     attributes {workgroup_size = array<i32: 16, 1, 1>} {
   %rows = kernel.spec_constant "rows" = 64 : i32

@@ -88,7 +88,8 @@ public:
   // Interface
   //===--------------------------------------------------------------------===//
 
-  /// Appends a buffer: binding i is the i-th call. Comes before any metadata.
+  /// Appends a buffer, behind the buffers and before any metadata: binding i is
+  /// the i-th call.
   KValue addBuffer(mlir::Type element, Access access);
   /// Appends a scalar of type i32 or f32 that is passed by value.
   KValue addMetadata(mlir::Type type);

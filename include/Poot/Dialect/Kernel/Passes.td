@@ -73,7 +73,9 @@ def KernelSpecialize : Pass<"kernel-specialize", "::poot::kernel::FuncOp"> {
   let summary = "replaces specialization constants by numbers";
   let options = [
     ListOption<"values", "values", "std::string",
-               "numbers, as in head_dim=64,scale=0.125">];
+               "numbers, as in head_dim=64,scale=0.125">,
+    Option<"defaults", "defaults", "bool", "false",
+           "give the constants that aren't named their defaults">];
   let dependentDialects = ["::mlir::arith::ArithDialect"];
 }
 

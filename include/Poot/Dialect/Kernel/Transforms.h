@@ -28,7 +28,9 @@ class KernelBuilder;
 mlir::LogicalResult fillHook(FuncOp kernel, llvm::StringRef name,
                              HookBodyOp body);
 
-/// Builds what replaces one call of a hook, where the builder stands.
+/// Builds what replaces one call of a hook, where the builder stands. It may
+/// build branches, and append buffers and metadata, which a kernel with several
+/// calls of the hook needs once only.
 using HookFiller =
     llvm::function_ref<mlir::FailureOr<llvm::SmallVector<mlir::Value>>(
         KernelBuilder &, HookOp)>;
@@ -39,13 +41,17 @@ mlir::LogicalResult fillHook(FuncOp kernel, llvm::StringRef name,
                              HookFiller filler);
 
 /// Replaces the calls of all hooks that are left by their default bodies, also
-/// those that bodies call. Bodies that call each other in a circle are an
-/// error.
+/// those that bodies call. Bodies that call each other in a circle or more than
+/// 64 deep are an error, and so are more than 65536 operations.
 mlir::LogicalResult fillDefaultHooks(FuncOp kernel);
 
 /// Replaces the specialization constants that `values` names. A name that the
 /// kernel has no constant of, or a value of another type, is an error.
 mlir::LogicalResult specialize(FuncOp kernel, mlir::DictionaryAttr values);
+
+/// Replaces the specialization constants that are left by their defaults, so
+/// that what hangs on them folds.
+void specializeToDefaults(FuncOp kernel);
 
 /// Drops the buffers and metadata that nothing uses any more, as where a filled
 /// hook took the place of its default. Gives out which arguments these were.

@@ -142,8 +142,18 @@ LogicalResult poot::kernel::fillHook(FuncOp kernel, StringRef name,
   if (hooks.empty())
     return noSuchHook(kernel, name);
   for (HookOp hook : hooks) {
+    // What is built may end the block.
+    Block *block = hook->getBlock(), *rest = block->splitBlock(hook);
     KernelBuilder builder(hook);
+    builder.getOpBuilder().setInsertionPointToEnd(block);
     FailureOr<SmallVector<Value>> values = filler(builder, hook);
+    Block *end = builder.getOpBuilder().getInsertionBlock();
+    if (end == block) {
+      block->getOperations().splice(block->end(), rest->getOperations());
+      rest->erase();
+    } else {
+      cf::BranchOp::create(builder.getOpBuilder(), hook.getLoc(), rest);
+    }
     if (failed(values))
       return failure();
     if (!llvm::equal(ValueRange(*values).getTypes(), hook.getResultTypes()))
@@ -155,27 +165,69 @@ LogicalResult poot::kernel::fillHook(FuncOp kernel, StringRef name,
   return success();
 }
 
+static HookBodyOp getDefaultBody(HookOp hook) {
+  return SymbolTable::lookupNearestSymbolFrom<HookBodyOp>(
+      hook, hook.getDefaultBodyAttr());
+}
+
+/// Checks that the hooks in `region` have bodies, and that none of them comes
+/// to call itself. `callers` are the bodies that lead here.
+static LogicalResult checkDefaults(Region &region,
+                                   SmallVectorImpl<HookBodyOp> &callers,
+                                   DenseSet<Operation *> &checked) {
+  WalkResult result = region.walk([&](HookOp hook) {
+    HookBodyOp body = getDefaultBody(hook);
+    if (!body) {
+      hook.emitError("hook '")
+          << hook.getName() << "' has no body " << hook.getDefaultBodyAttr();
+      return WalkResult::interrupt();
+    }
+    if (llvm::is_contained(callers, body)) {
+      hook.emitError("hook '")
+          << hook.getName() << "' has a default that calls itself";
+      return WalkResult::interrupt();
+    }
+    if (checked.contains(body))
+      return WalkResult::advance();
+    constexpr size_t kMaxDepth = 64;
+    if (callers.size() == kMaxDepth) {
+      hook.emitError("hook '") << hook.getName() << "' is called more than "
+                               << kMaxDepth << " hooks deep";
+      return WalkResult::interrupt();
+    }
+    callers.push_back(body);
+    if (failed(checkDefaults(body.getBody(), callers, checked)))
+      return WalkResult::interrupt();
+    callers.pop_back();
+    checked.insert(body);
+    return WalkResult::advance();
+  });
+  return failure(result.wasInterrupted());
+}
+
 LogicalResult poot::kernel::fillDefaultHooks(FuncOp kernel) {
-  // A body's hooks come up once it stands in the kernel. A chain longer than
-  // this is a circle.
-  constexpr int kMaxDepth = 32;
-  for (int depth = 0; depth <= kMaxDepth; ++depth) {
-    SmallVector<HookOp> hooks;
+  SmallVector<HookBodyOp> callers;
+  DenseSet<Operation *> checked;
+  if (failed(checkDefaults(kernel.getBody(), callers, checked)))
+    return failure();
+  // A body that calls the next one twice, and so on, would fill the memory.
+  constexpr unsigned kMaxOps = 65536;
+  unsigned ops = 0;
+  SmallVector<HookOp> hooks;
+  do {
+    // A body's hooks come up once it stands in the kernel.
+    hooks.clear();
     kernel.walk([&](HookOp hook) { hooks.push_back(hook); });
-    if (hooks.empty())
-      return success();
-    if (depth == kMaxDepth)
-      return hooks.front().emitError("hook '")
-             << hooks.front().getName() << "' has a default that calls itself";
     for (HookOp hook : hooks) {
-      auto body = SymbolTable::lookupNearestSymbolFrom<HookBodyOp>(
-          hook, hook.getDefaultBodyAttr());
-      if (!body)
-        return hook.emitError("hook '") << hook.getName() << "' has no body "
-                                        << hook.getDefaultBodyAttr();
+      HookBodyOp body = getDefaultBody(hook);
+      body.walk([&](Operation *) { ++ops; });
+      if (ops > kMaxOps)
+        return hook.emitError("the defaults of the kernel's hooks come to more "
+                              "than ")
+               << kMaxOps << " operations";
       inlineBody(hook, body, hook.getOperands());
     }
-  }
+  } while (!hooks.empty());
   return success();
 }
 

@@ -50,6 +50,16 @@ LogicalResult poot::kernel::specialize(FuncOp kernel, DictionaryAttr values) {
   return success();
 }
 
+void poot::kernel::specializeToDefaults(FuncOp kernel) {
+  kernel.walk([](SpecConstantOp op) {
+    OpBuilder builder(op);
+    auto value = arith::ConstantOp::create(builder, op.getLoc(),
+                                           op.getDefaultValueAttr());
+    op.replaceAllUsesWith(value.getResult());
+    op.erase();
+  });
+}
+
 /// Variables become values, and what is known of these is folded.
 static void addPromotion(OpPassManager &passes) {
   passes.addPass(createSROA());
@@ -120,7 +130,9 @@ struct Specialize : poot::kernel::impl::KernelSpecializeBase<Specialize> {
       numbers.set(name, value);
     }
     if (failed(specialize(kernel, numbers.getDictionary(&getContext()))))
-      signalPassFailure();
+      return signalPassFailure();
+    if (defaults)
+      specializeToDefaults(kernel);
   }
 };
 } // namespace
