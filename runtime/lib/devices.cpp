@@ -1,6 +1,7 @@
 // The list of devices over all drivers, and opening one by its id.
 
 #include "device.h"
+#include "interp/device.h"
 #include "vulkan/device.h"
 
 #include <algorithm>
@@ -29,6 +30,7 @@ const poot_device_info &DeviceInfo::seal() {
 DeviceList runtime::listDevices() {
   DeviceList list;
   vulkan::listVulkanDevices(list);
+  interp::listInterpreter(list);
   return list;
 }
 
@@ -58,11 +60,20 @@ Error runtime::openDevice(const std::string &id, const DeviceOptions &options,
       (!number.empty() && number.size() <= 6 &&
        std::all_of(number.begin(), number.end(),
                    [](unsigned char c) { return std::isdigit(c); }));
-  if (api != "vulkan" || !wellFormed)
+  if ((api != "vulkan" && api != "interp") || !wellFormed)
     return makeError(POOT_INVALID_ARGUMENT, "there is no device ",
                      weights::quoted(id),
-                     "; a device is named 'vulkan' or 'vulkan:0'")
+                     "; a device is named 'vulkan', 'vulkan:0' or 'interp', "
+                     "the kernel interpreter")
         .with("device", id);
+  if (api == "interp") {
+    if (!number.empty() && std::stoul(number) != 0)
+      return makeError(POOT_NO_DEVICE, "there is no device ",
+                       weights::quoted(id),
+                       "; there is one interpreter: 'interp:0'")
+          .with("device", id);
+    return interp::openInterpreter(options, device);
+  }
 
   std::vector<std::string> notes;
   std::unique_ptr<vulkan::Instance> instance;

@@ -118,6 +118,7 @@ PUBLIC = {
     "poot/kir/": "kir",
     "poot/bundle/": "bundle",
     "poot/runtime.h": "runtime",
+    "poot/interp/": "runtime",
     "poot/serve/": "serve",
     "poot/kernel.h": "kernels",
     "poot/host.h": "kernels",
