@@ -85,11 +85,12 @@ void Consumer::HandleTranslationUnit(ASTContext &) {
   });
   std::vector<std::pair<std::string, mlir::OwningOpRef<mlir::ModuleOp>>>
       modules;
-  for (const KernelDecl &kernel : findKernels(clang)) {
+  Reporter reporter(engine, options.levels);
+  for (const KernelDecl &kernel : findKernels(clang, reporter)) {
     if (!options.kernels.empty() &&
         !llvm::is_contained(options.kernels, kernel.name))
       continue;
-    auto module = importKernel(clang, context, kernel);
+    auto module = importKernel(clang, context, kernel, reporter);
     if (!module && !engine.hasErrorOccurred())
       error("kernel '" + kernel.name + "' can't be imported");
     modules.emplace_back(kernel.name, std::move(module));

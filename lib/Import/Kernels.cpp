@@ -7,6 +7,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "Checker.h"
 #include "Importer.h"
 #include "Poot/Dialect/Kernel/Transforms.h"
 #include "Poot/Import/Import.h"
@@ -106,10 +107,10 @@ struct Finder : RecursiveASTVisitor<Finder> {
 };
 } // namespace
 
-std::vector<KernelDecl> poot::import::findKernels(CompilerInstance &clang) {
+std::vector<KernelDecl> poot::import::findKernels(CompilerInstance &clang,
+                                                  Reporter &reporter) {
   Finder finder;
   finder.TraverseDecl(clang.getASTContext().getTranslationUnitDecl());
-  Reporter reporter(clang.getDiagnostics());
   std::vector<KernelDecl> kernels;
   std::map<std::string, const FunctionDecl *> names;
   for (const FunctionDecl *function : finder.found) {
@@ -308,15 +309,18 @@ bool Importer::importKernel(const FunctionDecl *function,
 
 mlir::OwningOpRef<mlir::ModuleOp>
 poot::import::importKernel(CompilerInstance &clang, mlir::MLIRContext &context,
-                           const KernelDecl &kernel) {
+                           const KernelDecl &kernel, Reporter &reporter) {
   context.loadDialect<kernel::KernelDialect, mlir::arith::ArithDialect,
                       mlir::cf::ControlFlowDialect, mlir::math::MathDialect,
                       mlir::ub::UBDialect, mlir::vector::VectorDialect>();
   mlir::OwningOpRef<mlir::ModuleOp> module =
       mlir::ModuleOp::create(mlir::UnknownLoc::get(&context));
-  Reporter reporter(clang.getDiagnostics());
+  checkKernel(clang.getASTContext(), kernel.function, reporter);
+  // A kernel that fails is imported none the less, for what comes up only then.
+  reporter.startImport();
   Importer importer(clang, *module, reporter);
-  if (!importer.importKernel(kernel.function, kernel.name))
+  if (!importer.importKernel(kernel.function, kernel.name) ||
+      reporter.hasFound())
     return nullptr;
   mlir::PassManager passes(&context);
   kernel::buildKernelOptimizePipeline(passes, /*unrolls=*/false);

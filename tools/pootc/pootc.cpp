@@ -73,6 +73,9 @@ POOTC OPTIONS:
                       none  nothing; kernels are checked and imported
   --out-dir=FOLDER  where to write it; default: the current folder
   --kernel=NAME     only this kernel; may be given several times
+  --warn=NAMES      diagnostics that are warnings, separated by commas, or all;
+                    docs/reference/kernel-diagnostics.md says which can be
+  --error=NAMES     diagnostics that are errors
   --help            this text
   --version         the versions of pootc and of the clang in it
 
@@ -106,6 +109,11 @@ static bool takeOptions(llvm::SmallVectorImpl<const char *> &arguments) {
       if (argument.empty())
         return fail("--out-dir= names no folder");
       importOptions.folder = argument.str();
+    } else if (argument.starts_with("--warn=") ||
+               argument.starts_with("--error=")) {
+      auto [option, names] = argument.split('=');
+      if (auto wrong = importOptions.levels.set(names, option == "--error"))
+        return fail(argument + ": " + *wrong);
     } else if (argument.consume_front("--kernel=")) {
       if (argument.empty())
         return fail("--kernel= names no kernel");

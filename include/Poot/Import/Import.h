@@ -10,6 +10,8 @@
 #ifndef POOT_IMPORT_IMPORT_H
 #define POOT_IMPORT_IMPORT_H
 
+#include "Poot/Import/Diagnostics.h"
+
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/OwningOpRef.h"
 
@@ -36,13 +38,16 @@ struct KernelDecl {
 
 /// Every kernel with a body, instances of templates included, in the order of
 /// the source. Two that come to one name are an error.
-std::vector<KernelDecl> findKernels(clang::CompilerInstance &clang);
+std::vector<KernelDecl> findKernels(clang::CompilerInstance &clang,
+                                    Reporter &reporter);
 
-/// Imports one kernel into a module of its own, with the default bodies of its
-/// hooks, and makes values of its variables. Null after an error.
+/// Checks one kernel and all that it calls, imports it into a module of its
+/// own, with the default bodies of its hooks, and makes values of its
+/// variables. Null after an error.
 mlir::OwningOpRef<mlir::ModuleOp> importKernel(clang::CompilerInstance &clang,
                                                mlir::MLIRContext &context,
-                                               const KernelDecl &kernel);
+                                               const KernelDecl &kernel,
+                                               Reporter &reporter);
 
 /// What is written for each kernel.
 struct ImportOptions {
@@ -51,6 +56,8 @@ struct ImportOptions {
   std::string folder = ".";
   /// If any are named, only these kernels.
   std::vector<std::string> kernels;
+  /// Which diagnostics are warnings.
+  Levels levels;
 };
 
 /// Imports the kernels of a translation unit once clang has parsed it, and
