@@ -306,3 +306,42 @@ result launch(extent3 grid, extent3 workgroup_size,
 }
 
 } // namespace poot::host
+
+//===----------------------------------------------------------------------===//
+// Conversions to bf16
+//===----------------------------------------------------------------------===//
+
+// Clang calls these; the libgcc of Debian 12 lacks them. One that has them
+// wins.
+
+static __bf16 toBf16(uint32_t bits) {
+  uint16_t half;
+  if ((bits & 0x7fffffff) > 0x7f800000)
+    half = static_cast<uint16_t>(bits >> 16 | 0x40); // NaN stays NaN
+  else
+    half = static_cast<uint16_t>((bits + 0x7fff + (bits >> 16 & 1)) >> 16);
+  __bf16 result;
+  std::memcpy(&result, &half, sizeof(result));
+  return result;
+}
+
+extern "C" __attribute__((weak)) __bf16 __truncsfbf2(float value) {
+  uint32_t bits;
+  std::memcpy(&bits, &value, sizeof(bits));
+  return toBf16(bits);
+}
+
+/// Rounds to f32 so that the second rounding sees what the first one lost.
+extern "C" __attribute__((weak)) __bf16 __truncdfbf2(double value) {
+  float nearest = static_cast<float>(value);
+  uint32_t bits;
+  std::memcpy(&bits, &nearest, sizeof(bits));
+  // To odd: a number that wasn't exact keeps a one in its last place.
+  if (static_cast<double>(nearest) != value && value == value) {
+    bool isAbove = (static_cast<double>(nearest) > value) == (value > 0);
+    if (isAbove)
+      --bits;
+    bits |= 1;
+  }
+  return toBf16(bits);
+}
