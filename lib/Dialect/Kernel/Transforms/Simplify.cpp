@@ -12,6 +12,7 @@
 
 #include "mlir/Dialect/ControlFlow/IR/ControlFlowOps.h"
 #include "mlir/IR/Matchers.h"
+#include "mlir/Interfaces/FunctionInterfaces.h"
 #include "mlir/Transforms/GreedyPatternRewriteDriver.h"
 #include "mlir/Transforms/RegionUtils.h"
 
@@ -82,19 +83,25 @@ bool Simplify::simplifyBlocks(Region &region) {
 void Simplify::runOnOperation() {
   GreedyRewriteConfig config;
   config.setRegionSimplificationLevel(GreedySimplifyRegionLevel::Normal);
-  // What folds may cut off blocks, and what is cut off may let more fold. A few
-  // rounds find all but contrived cases.
-  constexpr int kMaxRounds = 4;
-  for (int round = 0; round < kMaxRounds; ++round) {
-    bool changed = false;
-    for (Region &region : getOperation()->getRegions())
-      changed |= simplifyBlocks(region);
-    if (round != 0 && !changed)
-      break;
-    // Where it doesn't converge, what it has reached is right all the same.
-    for (Region &region : getOperation()->getRegions())
-      (void)applyPatternsGreedily(region, patterns, config);
+  SmallVector<Region *> bodies;
+  getOperation()->walk<WalkOrder::PreOrder>([&](Operation *op) {
+    if (!isa<FunctionOpInterface>(op))
+      return WalkResult::advance();
+    for (Region &region : op->getRegions())
+      bodies.push_back(&region);
+    return WalkResult::skip();
+  });
+  for (Region *body : bodies) {
+    // What folds may cut off blocks, and what is cut off may let more fold. A
+    // few rounds find all but contrived cases.
+    constexpr int kMaxRounds = 4;
+    for (int round = 0; round < kMaxRounds; ++round) {
+      bool changed = simplifyBlocks(*body);
+      if (round != 0 && !changed)
+        break;
+      // Where it doesn't converge, what it has reached is right all the same.
+      (void)applyPatternsGreedily(*body, patterns, config);
+    }
+    (void)simplifyBlocks(*body);
   }
-  for (Region &region : getOperation()->getRegions())
-    (void)simplifyBlocks(region);
 }
