@@ -158,6 +158,41 @@ kernel.func @circle(%y: !kernel.buffer<i32, read_write>)
 
 // -----
 
+// A body's own hooks take their defaults, whatever fills them elsewhere.
+kernel.hook_body @ten(%v: i32) -> i32 {
+  %c10 = arith.constant 10 : i32
+  %r = arith.muli %v, %c10 : i32
+  kernel.yield %r : i32
+}
+kernel.hook_body @same(%v: i32) -> i32 {
+  kernel.yield %v : i32
+}
+kernel.hook_body @plus_one(%v: i32) -> i32 {
+  %c1 = arith.constant 1 : i32
+  %0 = kernel.hook "a"(%v) default @same : (i32) -> i32
+  %1 = kernel.hook "c"(%0) default @same : (i32) -> i32
+  %r = arith.addi %1, %c1 : i32
+  kernel.yield %r : i32
+}
+// CHECK-LABEL: kernel.func @nested
+// CHECK: %[[I:.*]] = kernel.local_id
+// CHECK: %[[A:.*]] = arith.muli %[[I]], %{{.*}} : i32
+// CHECK: %[[B:.*]] = arith.addi %[[A]], %{{.*}} : i32
+// CHECK: %[[C:.*]] = arith.muli %[[B]], %{{.*}} : i32
+// CHECK: kernel.store %[[C]]
+kernel.func @nested(%y: !kernel.buffer<i32, read_write>)
+    attributes {workgroup_size = array<i32: 16, 1, 1>,
+                kernel.fill = {a = @ten, b = @plus_one, c = @ten}} {
+  %i = kernel.local_id x
+  %0 = kernel.hook "a"(%i) default @same : (i32) -> i32
+  %1 = kernel.hook "b"(%0) default @same : (i32) -> i32
+  %2 = kernel.hook "c"(%1) default @same : (i32) -> i32
+  kernel.store %2, %y[%i] : !kernel.buffer<i32, read_write>
+  kernel.return
+}
+
+// -----
+
 // Both loops of a circle of two, seen from a body that isn't part of it.
 kernel.hook_body @one(%v: i32) -> i32 {
   %r = kernel.hook "next"(%v) default @two : (i32) -> i32
@@ -224,13 +259,13 @@ kernel.hook_body @h5(%v: i32) -> i32 {
 }
 kernel.hook_body @h6(%v: i32) -> i32 {
   %0 = kernel.hook "n"(%v) default @h7 : (i32) -> i32
+  // expected-error @below {{the defaults of the kernel's hooks come to more than 65536 operations}}
   %1 = kernel.hook "n"(%0) default @h7 : (i32) -> i32
   %2 = kernel.hook "n"(%1) default @h7 : (i32) -> i32
   %3 = kernel.hook "n"(%2) default @h7 : (i32) -> i32
   kernel.yield %3 : i32
 }
 kernel.hook_body @h7(%v: i32) -> i32 {
-  // expected-error @below {{the defaults of the kernel's hooks come to more than 65536 operations}}
   %0 = kernel.hook "n"(%v) default @h8 : (i32) -> i32
   %1 = kernel.hook "n"(%0) default @h8 : (i32) -> i32
   %2 = kernel.hook "n"(%1) default @h8 : (i32) -> i32

@@ -56,9 +56,9 @@ def KernelFillHooks : Pass<"kernel-fill-hooks", "::mlir::ModuleOp"> {
   let summary = "replaces the hooks of kernels by bodies";
   let description = [{
     A kernel names in its attribute `kernel.fill` which `kernel.hook_body` fills
-    which hook; all others get their default. What a body takes beyond the
-    hook's operands is appended to the kernel's buffers and metadata. No hook
-    and no body is left.
+    which hook; all others, and those that bodies call, get their default. What
+    a body takes beyond the hook's operands is appended to the kernel's buffers
+    and metadata. No hook and no body is left.
 
     ```mlir
     kernel.func @matmul(...) attributes {

@@ -101,9 +101,8 @@ static void inlineBody(HookOp hook, HookBodyOp body, ValueRange arguments) {
   kernel.getBody().getBlocks().splice(rest->getIterator(), copy.getBlocks());
 }
 
-LogicalResult poot::kernel::fillHook(FuncOp kernel, StringRef name,
-                                     HookBodyOp body) {
-  SmallVector<HookOp> hooks = findHooks(kernel, name);
+static LogicalResult fill(FuncOp kernel, StringRef name, HookBodyOp body,
+                          MutableArrayRef<HookOp> hooks) {
   if (hooks.empty())
     return noSuchHook(kernel, name);
   ArrayRef<Type> parameters = body.getArgumentTypes();
@@ -119,7 +118,7 @@ LogicalResult poot::kernel::fillHook(FuncOp kernel, StringRef name,
              << " can't be filled by " << body.getSymNameAttr() << " of type "
              << body.getFunctionType();
   }
-  size_t taken = hooks.front().getNumOperands();
+  size_t taken = hooks.front()->getNumOperands();
   for (Type type : parameters.drop_front(taken))
     if (!isa<BufferType>(type) && !type.isInteger(32) && !type.isF32())
       return body.emitError("takes ")
@@ -134,6 +133,12 @@ LogicalResult poot::kernel::fillHook(FuncOp kernel, StringRef name,
     inlineBody(hook, body, arguments);
   }
   return success();
+}
+
+LogicalResult poot::kernel::fillHook(FuncOp kernel, StringRef name,
+                                     HookBodyOp body) {
+  SmallVector<HookOp> hooks = findHooks(kernel, name);
+  return fill(kernel, name, body, hooks);
 }
 
 LogicalResult poot::kernel::fillHook(FuncOp kernel, StringRef name,
@@ -247,9 +252,15 @@ struct FillHooks : poot::kernel::impl::KernelFillHooksBase<FillHooks> {
   void runOnOperation() override {
     ModuleOp module = getOperation();
     for (auto kernel : module.getOps<FuncOp>()) {
-      auto fill = kernel->getAttrOfType<DictionaryAttr>(kFillAttr);
-      for (NamedAttribute entry :
-           fill ? fill.getValue() : ArrayRef<NamedAttribute>()) {
+      auto attribute = kernel->getAttrOfType<DictionaryAttr>(kFillAttr);
+      ArrayRef<NamedAttribute> entries =
+          attribute ? attribute.getValue() : ArrayRef<NamedAttribute>();
+      // All are found before any is filled: what bodies call takes its default,
+      // in whatever order they come.
+      SmallVector<SmallVector<HookOp>> hooks;
+      for (NamedAttribute entry : entries)
+        hooks.push_back(findHooks(kernel, entry.getName()));
+      for (auto [entry, calls] : llvm::zip(entries, hooks)) {
         auto symbol = dyn_cast<FlatSymbolRefAttr>(entry.getValue());
         auto body = symbol ? module.lookupSymbol<HookBodyOp>(symbol.getAttr())
                            : HookBodyOp();
@@ -259,7 +270,7 @@ struct FillHooks : poot::kernel::impl::KernelFillHooksBase<FillHooks> {
               << ", which is no kernel.hook_body of the module";
           return signalPassFailure();
         }
-        if (failed(fillHook(kernel, entry.getName(), body)))
+        if (failed(fill(kernel, entry.getName(), body, calls)))
           return signalPassFailure();
       }
       kernel->removeAttr(kFillAttr);
