@@ -46,11 +46,11 @@ void dequantizePlanar(ElementType type, const uint8_t *data, int64_t rows,
         float scale = Decoder::scale(b, planes, group);
         float offset = Decoder::offset(b, planes, group);
         for (int32_t i = 0; i < groupSize; ++i)
-          *out++ = combine<Block>(
-              scale,
-              b.toF32(Decoder::quant(b, planes,
-                                     static_cast<int32_t>(first) + i)),
-              offset);
+          *out++ =
+              combine<Block>(scale,
+                             b.toF32(Decoder::quant(
+                                 b, planes, static_cast<int32_t>(first) + i)),
+                             offset);
       }
     }
   });

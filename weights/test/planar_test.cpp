@@ -18,8 +18,8 @@ protected:
 
   /// BLOCKS blocks, from the golden file over and over.
   std::vector<uint8_t> goldenBlocks(int64_t blocks) {
-    auto file = MappedFile::open(concat(
-        POOT_SOURCE_DIR, "/weights/test/golden/", info.name, ".packed"));
+    auto file = MappedFile::open(
+        concat(POOT_SOURCE_DIR, "/weights/test/golden/", info.name, ".packed"));
     EXPECT_TRUE(file) << file.status().message();
     std::vector<uint8_t> bytes;
     for (int64_t i = 0; i < blocks * info.blockBytes; ++i)

@@ -132,10 +132,9 @@ public:
     int64_t last = type.getRank() - 1;
     Value sum =
         ReduceOp::create(builder, location, ReduceKind::Sum, value, {last});
-    Value mean =
-        binary(BinaryKind::Mul, sum,
-               APFloat(static_cast<float>(
-                   1.0 / static_cast<double>(type.getDimSize(last)))));
+    Value mean = binary(BinaryKind::Mul, sum,
+                        APFloat(static_cast<float>(
+                            1.0 / static_cast<double>(type.getDimSize(last)))));
     return alongInnermost(mean, type.getShape());
   }
   Value matmul(Value lhs, Value rhs, Type element) {
@@ -216,10 +215,9 @@ SmallVector<Value> PackedContractionOp::decompose(OpBuilder &builder) {
                                     p.transpose(values, {0, 2, 1}),
                                     getIndices())};
   int64_t columns = lhs.getShape().back();
-  Value rows =
-      p.reshape(getLhs(), {lhs.getNumElements() / columns, columns});
-  Value product = p.matmul(rows, p.transpose(values, {1, 0}),
-                           getType().getElementType());
+  Value rows = p.reshape(getLhs(), {lhs.getNumElements() / columns, columns});
+  Value product =
+      p.matmul(rows, p.transpose(values, {1, 0}), getType().getElementType());
   return {p.reshape(product, getType().getShape())};
 }
 
@@ -289,8 +287,7 @@ LogicalResult AttentionOp::verify() {
                          << "; they may differ in the innermost extent alone";
   if (keys.getDimSize(2) != query.getDimSize(3))
     return emitOpError() << "has query heads of " << query.getDimSize(3)
-                         << " elements and key heads of "
-                         << keys.getDimSize(2);
+                         << " elements and key heads of " << keys.getDimSize(2);
   if (query.getDimSize(2) % keys.getDimSize(1) != 0)
     return emitOpError() << "has " << query.getDimSize(2)
                          << " query heads, which is no multiple of the "
@@ -326,11 +323,10 @@ SmallVector<Value> AttentionOp::decompose(OpBuilder &builder) {
 
   // [rows, kvHeads, capacity, d], then repeated for the heads of a group.
   auto readCache = [&](Value cache) {
-    Value view =
-        getSlots()
-            ? p.gather(cache, getSlots(), 0)
-            : p.reshape(cache, {rows, capacity, kvHeads,
-                                ::getType(cache).getShape().back()});
+    Value view = getSlots()
+                     ? p.gather(cache, getSlots(), 0)
+                     : p.reshape(cache, {rows, capacity, kvHeads,
+                                         ::getType(cache).getShape().back()});
     return p.transpose(p.cast(view, element), {0, 2, 1, 3});
   };
   auto repeat = [&](Value view) {
@@ -338,9 +334,9 @@ SmallVector<Value> AttentionOp::decompose(OpBuilder &builder) {
     return p.broadcast(view, {rows, kvHeads, group, shape[2], shape[3]},
                        {0, 1, 3, 4});
   };
-  Value grouped = p.transpose(
-      p.reshape(getQuery(), {rows, tokens, kvHeads, group, width}),
-      {0, 2, 3, 1, 4});
+  Value grouped =
+      p.transpose(p.reshape(getQuery(), {rows, tokens, kvHeads, group, width}),
+                  {0, 2, 3, 1, 4});
   Value keys = repeat(p.transpose(readCache(getKeys()), {0, 1, 3, 2}));
   Value scores = p.matmul(grouped, keys, builder.getF32Type());
   RankedTensorType scoreType = ::getType(scores);
@@ -349,10 +345,10 @@ SmallVector<Value> AttentionOp::decompose(OpBuilder &builder) {
   SmallVector<int64_t> maskShape = {rows, tokens, capacity};
   Value own = p.binary(BinaryKind::Max, getPositions(),
                        p.splat(getPositions().getType(), 0));
-  Value visible = CompareOp::create(
-      builder, getLoc(), ComparePredicate::Le,
-      p.broadcast(p.iota(capacity), maskShape, {2}),
-      p.broadcast(own, maskShape, {0, 1}));
+  Value visible =
+      CompareOp::create(builder, getLoc(), ComparePredicate::Le,
+                        p.broadcast(p.iota(capacity), maskShape, {2}),
+                        p.broadcast(own, maskShape, {0, 1}));
   visible = p.broadcast(visible, scoreType.getShape(), {0, 3, 4});
   // Finite, so that no difference of two is NaN; exp of it is 0 beside any
   // visible score.
@@ -361,8 +357,8 @@ SmallVector<Value> AttentionOp::decompose(OpBuilder &builder) {
   Value weights = SoftmaxOp::create(builder, getLoc(), scoreType, scores);
   Value result = p.matmul(p.cast(weights, element),
                           repeat(readCache(getValues())), element);
-  return {p.reshape(p.transpose(result, {0, 3, 1, 2, 4}),
-                    getType().getShape())};
+  return {
+      p.reshape(p.transpose(result, {0, 3, 1, 2, 4}), getType().getShape())};
 }
 
 //===----------------------------------------------------------------------===//
@@ -389,7 +385,8 @@ LogicalResult RopeOp::verify() {
 SmallVector<Value> RopeOp::decompose(OpBuilder &builder) {
   Primitives p(builder, getLoc());
   RankedTensorType type = getType();
-  int64_t last = type.getRank() - 1, rotated = getCos().getType().getDimSize(last - 1);
+  int64_t last = type.getRank() - 1,
+          rotated = getCos().getType().getDimSize(last - 1);
   SmallVector<int64_t> shape(type.getShape()), offsets(last + 1, 0);
   shape[last] = rotated;
   Value part = p.toF32(p.slice(getOperand(), offsets, shape));
@@ -399,9 +396,8 @@ SmallVector<Value> RopeOp::decompose(OpBuilder &builder) {
   if (getPairs() == RopePairs::Halves) {
     SmallVector<int64_t> half = shape, second = offsets;
     half[last] = second[last] = rotated / 2;
-    swapped =
-        p.concat({p.slice(part, second, half), p.slice(part, offsets, half)},
-                 last);
+    swapped = p.concat(
+        {p.slice(part, second, half), p.slice(part, offsets, half)}, last);
   } else {
     SmallVector<int64_t> pairs = shape, first(last + 2, 0), second = first;
     pairs[last] = rotated / 2;
@@ -419,10 +415,10 @@ SmallVector<Value> RopeOp::decompose(OpBuilder &builder) {
   dims.push_back(last);
   Value cos = p.broadcast(p.toF32(getCos()), shape, dims);
   Value sin = p.broadcast(p.toF32(getSin()), shape, dims);
-  Value result = p.cast(p.binary(BinaryKind::Add,
-                                 p.binary(BinaryKind::Mul, part, cos),
-                                 p.binary(BinaryKind::Mul, swapped, sin)),
-                        type.getElementType());
+  Value result =
+      p.cast(p.binary(BinaryKind::Add, p.binary(BinaryKind::Mul, part, cos),
+                      p.binary(BinaryKind::Mul, swapped, sin)),
+             type.getElementType());
   if (rotated == type.getDimSize(last))
     return {result};
   offsets[last] = rotated;
@@ -451,8 +447,7 @@ static LogicalResult verifyRows(Operation *op, RankedTensorType type,
 static LogicalResult verifyEpsilon(Operation *op, const APFloat &epsilon) {
   if (epsilon.isFinite() && !epsilon.isNegative())
     return success();
-  return op->emitOpError()
-         << "has an epsilon that is negative or not finite";
+  return op->emitOpError() << "has an epsilon that is negative or not finite";
 }
 
 LogicalResult SoftmaxOp::verify() { return verifyRows(*this, getType(), {}); }
@@ -492,9 +487,8 @@ LogicalResult RmsNormOp::verify() {
 
 SmallVector<Value> RmsNormOp::decompose(OpBuilder &builder) {
   Primitives p(builder, getLoc());
-  return {
-      p.cast(normalize(p, p.toF32(getOperand()), getEpsilon(), getScale()),
-             getType().getElementType())};
+  return {p.cast(normalize(p, p.toF32(getOperand()), getEpsilon(), getScale()),
+                 getType().getElementType())};
 }
 
 LogicalResult LayerNormOp::verify() {
@@ -509,8 +503,7 @@ SmallVector<Value> LayerNormOp::decompose(OpBuilder &builder) {
   Value centred = p.binary(BinaryKind::Sub, wide, p.meanOfRows(wide));
   Value result = normalize(p, centred, getEpsilon(), getScale());
   if (getBias())
-    result =
-        p.binary(BinaryKind::Add, result,
-                 p.repeatRow(p.toF32(getBias()), getType().getShape()));
+    result = p.binary(BinaryKind::Add, result,
+                      p.repeatRow(p.toF32(getBias()), getType().getShape()));
   return {p.cast(result, getType().getElementType())};
 }

@@ -40,10 +40,61 @@ class GraphRewrite<string name> : Pass<name, "::mlir::ModuleOp"> {
   let dependentDialects = ["::poot::graph::GraphDialect"];
 }
 
+def GraphPackedContraction : GraphRewrite<"graph-packed-contraction"> {
+  let summary = "Products with weights and gathers of their rows, without decoding them";
+  let description = [{
+    A const that is decoded (`graph.packed_dequant`) or widened (`graph.cast`)
+    only to be the transposed right operand of `graph.matmul`s, the stack of
+    `graph.indexed_matmul`s or the data of `graph.gather`s becomes the weight of
+    `graph.packed_contraction` and `graph.packed_row_gather`. Where anything else
+    uses the decoded value, it must exist anyway and nothing changes. Slices of
+    rows become slices of the packed weight.
+
+    Runs before `graph-hoist-computed`, which would have the load program decode
+    what a step then reads unpacked.
+  }];
+}
+
+def GraphFlashAttention : GraphRewrite<"graph-flash-attention"> {
+  let summary = "Two products around a softmax become attention";
+  let description = [{
+    Matches what causal attention over a cache is traced to: scores, scaled and
+    masked by position, softmax, and the weighted sum of values; keys and values
+    are a state, contiguous or gathered through slots, and are repeated for
+    groups of query heads. Nothing changes where a score has another use, the
+    mask isn't causal, or an update of the state stands in between.
+  }];
+}
+
+def GraphRope : GraphRewrite<"graph-rope"> {
+  let summary = "Rotations of pairs become graph.rope";
+  let description = [{
+    Matches `x * cos + swapped(x) * sin`, where cos and sin repeat over heads and
+    swapped exchanges the halves, or neighbouring elements, of the rotated part.
+  }];
+}
+
+def GraphRowNorms : GraphRewrite<"graph-row-norms"> {
+  let summary = "Reductions over rows become softmax, rms_norm and layer_norm";
+  let description = [{
+    Casts to f32 before and back after become part of the op. Nothing changes
+    where an intermediate value has another use.
+  }];
+}
+
 def GraphDecompose : GraphRewrite<"graph-decompose"> {
   let summary = "Composite ops become primitives";
   let options = [ListOption<"ops", "ops", "std::string",
     "composite ops to decompose, without the dialect's name (all by default)">];
+}
+
+def GraphRepackWeights : GraphRewrite<"graph-repack-weights"> {
+  let summary = "Weights in the layout that kernels load widest";
+  let description = [{
+    The packed consts that only composites read, through slices of rows, get a
+    `graph.repack` to the layout `planar`, which `graph-hoist-computed` then moves
+    to the load program. Does nothing to a const that anything else reads.
+  }];
 }
 
 #endif

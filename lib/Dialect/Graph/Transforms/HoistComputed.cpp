@@ -164,6 +164,8 @@ std::string HoistComputed::makeName(Value value) {
   llvm::raw_string_ostream stream(suffix);
   if (isa<PackedDequantOp, CastOp>(op))
     stream << cast<RankedTensorType>(value.getType()).getElementType();
+  else if (auto repack = dyn_cast<RepackOp>(op))
+    stream << stringifyPackedLayout(repack.getType().getLayout());
   else if (auto unary = dyn_cast<UnaryOp>(op))
     stream << stringifyUnaryKind(unary.getKind());
   else if (auto binary = dyn_cast<BinaryOp>(op))

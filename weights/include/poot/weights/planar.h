@@ -13,9 +13,9 @@
 //            scale of its scales, and that of its minima above it
 //
 // In every plane field i of w bits is bits (i mod 32/w) * w and up of word
-// i / (32/w): natural order, no interleaving. Codes are those of the file before
-// a bias is taken off or a table is looked up, but for q8_0, whose codes are
-// two's complement; the six-bit scales of q3_k, q4_k and q5_k become bytes
+// i / (32/w): natural order, no interleaving. Codes are those of the file
+// before a bias is taken off or a table is looked up, but for q8_0, whose codes
+// are two's complement; the six-bit scales of q3_k, q4_k and q5_k become bytes
 // (q3_k's signed, as q6_k's are).
 //
 // What a value is doesn't change by a bit: PlanarDecoder has the formulas of
@@ -96,19 +96,21 @@ constexpr PlanarRow planarRow(ElementType type, int64_t elements) {
   PlanarRow row = {};
   row.high = wordsOf(elements, fields.quants);
   row.groups = row.high + wordsOf(elements, fields.high);
-  row.blocks = row.groups + wordsOf(elements / groupSizeOf(type), fields.groups);
+  row.blocks =
+      row.groups + wordsOf(elements / groupSizeOf(type), fields.groups);
   int64_t end = row.blocks + wordsOf(elements / 256, fields.blocks);
   row.words = (end + 3) / 4 * 4;
   return row;
 }
 
-/// The decoder of one packed type's planar rows: like BlockDecoder, but anchored
-/// at a row, so that group and element count from the row's start. It asks of a
-/// backend B what block_decode.h does, but instead of byte, signedByte and f16
+/// The decoder of one packed type's planar rows: like BlockDecoder, but
+/// anchored at a row, so that group and element count from the row's start. It
+/// asks of a backend B what block_decode.h does, but instead of byte,
+/// signedByte and f16
 ///
 ///   I32 field(I32 plane, I32 index, int32_t bits)   field INDEX of the plane
-///             that begins at word PLANE of the row, 0 .. 2^bits - 1; bits is 1,
-///             2, 4, 8 or 16
+///             that begins at word PLANE of the row, 0 .. 2^bits - 1; bits is
+///             1, 2, 4, 8 or 16
 ///   F32 half(I32 plane, I32 index)   the same of 16 bits, an f16, widened
 ///
 /// PLANES is a PlanarRow, or has its members as I32.
@@ -126,7 +128,8 @@ template <ElementType elementType> struct PlanarDecoder {
       // As in BlockDecoder.
       auto e = b.field(planes.groups, group, 8);
       auto subnormal = b.constant(0x00200000) << (e & 1);
-      return b.bitsToF32(b.selectLess(e, 2, subnormal, ((e + 255) & 255) << 23));
+      return b.bitsToF32(
+          b.selectLess(e, 2, subnormal, ((e + 255) & 255) << 23));
     } else if constexpr (fields.blocks == 0) {
       return half(b, planes.groups, group, fields.groups, 0);
     } else {
@@ -138,10 +141,8 @@ template <ElementType elementType> struct PlanarDecoder {
         return d * b.toF32(b.field(planes.groups, group << 1, 8));
       else
         // Two's complement.
-        return d * b.toF32(((b.field(planes.groups, group, 8) +
-                             128) &
-                            255) -
-                           128);
+        return d *
+               b.toF32(((b.field(planes.groups, group, 8) + 128) & 255) - 128);
     }
   }
 
@@ -158,8 +159,7 @@ template <ElementType elementType> struct PlanarDecoder {
       if constexpr (type == ElementType::Q2_K)
         return d * b.toF32(b.field(planes.groups, group, 8) >> 4);
       else
-        return d *
-               b.toF32(b.field(planes.groups, (group << 1) + 1, 8));
+        return d * b.toF32(b.field(planes.groups, (group << 1) + 1, 8));
     }
   }
 
@@ -168,15 +168,14 @@ template <ElementType elementType> struct PlanarDecoder {
                                typename B::I32 element) {
     typename B::I32 code = b.field(planes.quants, element, fields.quants);
     if constexpr (fields.high != 0)
-      code = code | (b.field(planes.high, element, fields.high)
-                     << fields.quants);
+      code =
+          code | (b.field(planes.high, element, fields.high) << fields.quants);
     return decode(b, code);
   }
 
   /// A code as the number that scale multiplies: for kernels that take many
   /// codes out of a word by themselves.
-  template <class B>
-  static typename B::I32 decode(B &b, typename B::I32 code) {
+  template <class B> static typename B::I32 decode(B &b, typename B::I32 code) {
     if constexpr (type == ElementType::IQ4_NL || type == ElementType::MXFP4)
       return b.lookup(BlockDecoder<type>::values, code);
     else if constexpr (type == ElementType::Q8_0)
@@ -374,10 +373,9 @@ uint32_t planarWord(const Source &source, const PlanarRow &planes,
 struct HostPlanarRow : HostBlock {
   I32 word(int64_t index) const {
     const uint8_t *p = block + index * 4;
-    return static_cast<I32>(static_cast<uint32_t>(p[0]) |
-                            static_cast<uint32_t>(p[1]) << 8 |
-                            static_cast<uint32_t>(p[2]) << 16 |
-                            static_cast<uint32_t>(p[3]) << 24);
+    return static_cast<I32>(
+        static_cast<uint32_t>(p[0]) | static_cast<uint32_t>(p[1]) << 8 |
+        static_cast<uint32_t>(p[2]) << 16 | static_cast<uint32_t>(p[3]) << 24);
   }
   I32 field(int64_t plane, int64_t index, int32_t bits) const {
     int64_t count = 32 / bits;
