@@ -100,6 +100,8 @@ TEST_P(Imported, ComputesWhatTheHostComputes) {
   std::vector<Words> expected = runOnHost(test);
   unsigned ran = 0;
   for (const std::string &id : devicesPresent()) {
+    if (id.rfind("vulkan", 0) != 0) // runs other code than SPIR-V
+      continue;
     rt::Device device = openDevice(id, /*validation=*/true);
     std::vector<std::string> missing = missingFeatures(device, compiled.code);
     if (!missing.empty()) {

@@ -9,6 +9,7 @@
 #define POOT_UNITTESTS_IMPORT_SUITE_H
 
 #include <cstdint>
+#include <ostream>
 #include <string>
 #include <vector>
 
@@ -29,6 +30,11 @@ struct SuiteCase {
   /// by bit; of the others floats are compared with a tolerance.
   std::vector<bool> isExact;
 };
+
+/// What GoogleTest calls a case.
+inline void PrintTo(const SuiteCase &test, std::ostream *os) {
+  *os << test.name;
+}
 
 std::vector<SuiteCase> makeSuite();
 
