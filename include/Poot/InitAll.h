@@ -16,6 +16,7 @@
 #include "Poot/Dialect/Kernel/Transforms.h"
 #include "Poot/Dialect/Plan/Plan.h"
 #include "Poot/Dialect/Plan/PlanPasses.h"
+#include "Poot/Kir/Kir.h"
 #include "Poot/Model/TraceModel.h"
 #include "Poot/Planner/Passes.h"
 #include "Poot/Target/Passes.h"
@@ -59,6 +60,7 @@ inline void registerAllPasses() {
 
 inline void registerAllTranslations() {
   registerBundleTranslations();
+  registerKirTranslations();
   model::registerModelTranslations();
   registerSpirvTranslations();
 }

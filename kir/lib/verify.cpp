@@ -340,14 +340,23 @@ std::string Verifier::signature(const Op &op) {
 }
 
 Status Verifier::verifyLocations() {
+  // Whoever walks a location may call itself for each level.
+  constexpr uint32_t kMaxDepth = 256;
+  std::vector<uint32_t> depths;
   for (size_t i = 0; i < module.locations.size(); ++i) {
     const Location &location = module.locations[i];
     auto wrong = [&](std::string_view what) {
       return malformed("location ", i, " ", what);
     };
-    for (LocationId part : location.parts)
+    uint32_t depth = 0;
+    for (LocationId part : location.parts) {
       if (part >= i)
         return wrong("has a part that doesn't come before it");
+      depth = std::max(depth, depths[part] + 1);
+    }
+    if (depth > kMaxDepth)
+      return wrong("has parts in parts more than 256 levels deep");
+    depths.push_back(depth);
     size_t parts = location.parts.size();
     bool isFile = location.kind == LocationKind::File;
     switch (location.kind) {
