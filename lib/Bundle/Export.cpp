@@ -3,8 +3,11 @@
 #include "Poot/Bundle/Export.h"
 #include "Poot/Dialect/Graph/ElementTypes.h"
 #include "Poot/Dialect/Plan/Plan.h"
+#include "Poot/Kir/Kir.h"
 #include "Poot/Planner/Kernels.h"
+#include "Poot/Planner/TargetInfo.h"
 #include "Poot/Target/Spirv.h"
+#include "poot/kir/json.h"
 #include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/StringSet.h"
 #include "llvm/ADT/TypeSwitch.h"
@@ -171,8 +174,11 @@ private:
   LogicalResult exportConsts();
   LogicalResult exportTarget(StringRef name,
                              ArrayRef<plan::ProgramOp> programs);
-  LogicalResult exportKernel(kernel::FuncOp func, const SpirvTarget &spirv,
-                             uint32_t section, std::vector<uint8_t> &code,
+  /// Compiles `func` to the code of a target: sets what the code decides.
+  using Compile = llvm::function_ref<FailureOr<std::vector<uint8_t>>(
+      kernel::FuncOp func, fb::KernelT &kernel, fb::CodeT &code)>;
+  LogicalResult exportKernel(kernel::FuncOp func, Compile compile,
+                             uint32_t section, std::vector<uint8_t> &bytes,
                              fb::TargetT &target);
   FailureOr<std::unique_ptr<fb::ProgramT>>
   exportProgram(plan::ProgramOp program,
@@ -240,33 +246,59 @@ LogicalResult Exporter::exportConsts() {
   return success();
 }
 
-LogicalResult Exporter::exportKernel(kernel::FuncOp func,
-                                     const SpirvTarget &spirv, uint32_t section,
-                                     std::vector<uint8_t> &code,
+/// SPIR-V of a kernel.
+FailureOr<std::vector<uint8_t>> compileSpirv(kernel::FuncOp func,
+                                             const SpirvTarget &target,
+                                             fb::KernelT &kernel,
+                                             fb::CodeT &code) {
+  FailureOr<SpirvKernel> compiled = compileToSpirv(func, target);
+  if (failed(compiled))
+    return failure();
+  code.format = fb::CodeFormat::Spirv;
+  code.entry_point = compiled->entryPoint;
+  kernel.workgroup_size.assign(std::begin(compiled->workgroupSize),
+                               std::end(compiled->workgroupSize));
+  kernel.required_features = compiled->features;
+  const auto *data = reinterpret_cast<const uint8_t *>(compiled->words.data());
+  return std::vector<uint8_t>(data,
+                              data + compiled->words.size() * sizeof(uint32_t));
+}
+
+/// The kernel as it is, with the hook bodies that it reaches: .kir.json, a file
+/// of its own for each kernel. The interpreter needs no feature of a device.
+FailureOr<std::vector<uint8_t>>
+compileKir(kernel::FuncOp func, fb::KernelT &kernel, fb::CodeT &code) {
+  FailureOr<kir::Module> exported = exportKir(func);
+  if (failed(exported))
+    return failure();
+  std::string text = kir::writeJson(*exported);
+  code.format = fb::CodeFormat::Kir;
+  code.entry_point = func.getSymName().str();
+  kernel.workgroup_size.assign(func.getWorkgroupSize().begin(),
+                               func.getWorkgroupSize().end());
+  return std::vector<uint8_t>(text.begin(), text.end());
+}
+
+LogicalResult Exporter::exportKernel(kernel::FuncOp func, Compile compile,
+                                     uint32_t section,
+                                     std::vector<uint8_t> &bytes,
                                      fb::TargetT &target) {
   if (options.progress)
     options.progress(kernelsDone++, kernelsTotal);
-  FailureOr<SpirvKernel> compiled = compileToSpirv(func, spirv);
-  if (failed(compiled))
-    return failure();
   auto entry = std::make_unique<fb::KernelT>();
   entry->name = func.getSymName().str();
   auto stored = std::make_unique<fb::CodeT>();
-  stored->format = fb::CodeFormat::Spirv;
+  FailureOr<std::vector<uint8_t>> code = compile(func, *entry, *stored);
+  if (failed(code))
+    return failure();
   stored->section = section;
-  stored->offset = code.size();
-  stored->size = compiled->words.size() * sizeof(uint32_t);
-  stored->entry_point = compiled->entryPoint;
-  code.resize(code.size() + stored->size);
-  std::memcpy(code.data() + stored->offset, compiled->words.data(),
-              stored->size);
+  stored->offset = bytes.size();
+  stored->size = code->size();
+  bytes.insert(bytes.end(), code->begin(), code->end());
   entry->code.push_back(std::move(stored));
-  entry->workgroup_size.assign(std::begin(compiled->workgroupSize),
-                               std::end(compiled->workgroupSize));
   for (unsigned i = 0; i < func.getNumBuffers(); ++i)
     entry->arguments.push_back(exportAccess(func.getBufferType(i).getAccess()));
   entry->metadata_words = func.getNumMetadata();
-  entry->required_features = compiled->features;
   func.walk([&](kernel::WorkgroupAllocOp alloc) {
     auto type = cast<kernel::WorkgroupType>(alloc.getType());
     entry->static_workgroup_bytes +=
@@ -275,7 +307,7 @@ LogicalResult Exporter::exportKernel(kernel::FuncOp func,
   entry->location = describe(func.getLoc());
   if (auto test = func->getAttrOfType<DictionaryAttr>(planner::kTestVectorAttr))
     entry->tests.push_back(exportTestVector(test));
-  for (const std::string &feature : compiled->features)
+  for (const std::string &feature : entry->required_features)
     if (!llvm::is_contained(target.required_features, feature))
       target.required_features.push_back(feature);
   target.kernels.push_back(std::move(entry));
@@ -416,11 +448,21 @@ Exporter::exportProgram(plan::ProgramOp program,
 
 LogicalResult Exporter::exportTarget(StringRef name,
                                      ArrayRef<plan::ProgramOp> programs) {
-  FailureOr<SpirvTarget> spirv = SpirvTarget::parse(name, [&] {
-    return module.emitError("cannot compile for this target: ");
-  });
-  if (failed(spirv))
-    return failure();
+  bool isKir = name == planner::kInterpTarget;
+  SpirvTarget spirv;
+  if (!isKir) {
+    FailureOr<SpirvTarget> parsed = SpirvTarget::parse(name, [&] {
+      return module.emitError("cannot compile for this target: ");
+    });
+    if (failed(parsed))
+      return failure();
+    spirv = std::move(*parsed);
+  }
+  auto compile = [&](kernel::FuncOp func, fb::KernelT &kernel,
+                     fb::CodeT &code) {
+    return isKir ? compileKir(func, kernel, code)
+                 : compileSpirv(func, spirv, kernel, code);
+  };
   auto target = std::make_unique<fb::TargetT>();
   target->name = name.str();
 
@@ -447,14 +489,15 @@ LogicalResult Exporter::exportTarget(StringRef name,
     target->computed.push_back(std::move(entry));
   }
 
-  uint32_t section = addSection(fb::SectionKind::Kernel, {});
+  uint32_t section =
+      addSection(isKir ? fb::SectionKind::Kir : fb::SectionKind::Kernel, {});
   std::vector<uint8_t> code;
   llvm::StringMap<uint32_t> kernels;
   for (auto [symbol, func] : used) {
     if (!func)
       return module.emitError("no kernel named '") << symbol << "'";
     kernels[symbol] = target->kernels.size();
-    if (failed(exportKernel(func, *spirv, section, code, *target)))
+    if (failed(exportKernel(func, compile, section, code, *target)))
       return failure();
   }
   llvm::sort(target->required_features);

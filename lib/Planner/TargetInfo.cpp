@@ -14,6 +14,9 @@ static constexpr TargetInfo kTargets[] = {
      false},
     {"vulkan:f16", "Vulkan 1.2 with 8, 16 and 64-bit types where used",
      kVulkanBindingBytes, true},
+    // Bytes are counted in signed 32-bit numbers in places.
+    {kInterpTarget.data(), "the kernel interpreter, on the CPU",
+     int64_t(1) << 30, true},
 };
 
 ArrayRef<TargetInfo> getTargets() { return kTargets; }

@@ -43,7 +43,7 @@ static cl::list<std::string>
     targets("target", cl::CommaSeparated,
             cl::desc("Target to compile for, once for each: vulkan (the first "
                      "level that has the graph's types), vulkan:base, "
-                     "vulkan:f16"),
+                     "vulkan:f16, interp (the kernel interpreter)"),
             cl::value_desc("name"), cl::cat(category));
 static cl::opt<std::string>
     shapeName("shape",

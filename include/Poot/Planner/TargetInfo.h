@@ -14,6 +14,9 @@
 
 namespace poot::planner {
 
+/// The target whose kernels stay as they are, for the kernel interpreter.
+inline constexpr llvm::StringLiteral kInterpTarget = "interp";
+
 struct TargetInfo {
   /// As spelt in `--target` and in bundles.
   const char *name;
