@@ -790,16 +790,19 @@ def golden(folder, name):
 
 
 def write_golden_gguf(folder, path):
-    """A GGUF file with a tensor `golden.NAME` for every packed type."""
+    """A GGUF file with the tensors `golden.NAME`, a matrix, and `stack.NAME`,
+    pairs of its rows, for every packed type."""
     infos, data = b"", b""
     for name, (number, *_) in PACKED.items():
         packed, values = golden(folder, name)
-        word = f"golden.{name}".encode()
-        infos += struct.pack("<Q", len(word)) + word
-        infos += struct.pack("<IQQIQ", 2, values.shape[1], values.shape[0],
-                             number, len(data))
-        data += packed + bytes(-len(packed) % 32)
-    head = b"GGUF" + struct.pack("<IQQ", 3, len(PACKED), 0) + infos
+        rows, columns = values.shape
+        for word, shape in ((f"golden.{name}", (rows, columns)),
+                            (f"stack.{name}", (rows // 2, 2, columns))):
+            infos += struct.pack("<Q", len(word)) + word.encode()
+            infos += struct.pack(f"<I{len(shape)}QIQ", len(shape), *shape[::-1],
+                                 number, len(data))
+            data += packed + bytes(-len(packed) % 32)
+    head = b"GGUF" + struct.pack("<IQQ", 3, 2 * len(PACKED), 0) + infos
     pathlib.Path(path).write_bytes(head + bytes(-len(head) % 32) + data)
 
 
@@ -833,6 +836,296 @@ def packed(folder):
                     f"graph.concat {{0}}, {{0}} dim 0 : {type(rows)}, "
                     f"{type(rows)} -> {type(2 * rows)}", 2 * rows,
                     np.concatenate([values, values]))
+
+
+# --- Composites ---------------------------------------------------------------
+
+def stored_weight(b, symbol, name, shape, layout):
+    """The const SYMBOL of a packed type in LAYOUT, and its type."""
+    def type(layout):
+        return f"!graph.packed<{name}, {layout}, {'x'.join(map(str, shape))}>"
+    b.symbols.append(f"graph.const @{symbol} : {type('gguf')}")
+    w = b.value(f"graph.get @{symbol} : {type('gguf')}")
+    if layout == "planar":
+        w = b.value(f"graph.repack {w} : {type('gguf')} -> {type('planar')}")
+    return w, type
+
+
+def stored_contractions(inputs, folder):
+    """packed_contraction and packed_row_gather, in both layouts. Needs the
+    weights of `write_golden_gguf`."""
+    for name in PACKED:
+        _, values = golden(folder, name)
+        rows, columns = values.shape
+        for layout, kind, result in (("gguf", "f32", "f32"),
+                                     ("planar", "f32", "f32"),
+                                     ("gguf", "f16", "f32"),
+                                     ("planar", "bf16", "bf16")):
+            tag = f"{kind}*{name}.{layout}->{result}"
+            # A weight is rounded to x's type.
+            weights = round_to(values, kind)
+            # The longest run of rows whose products stay in range.
+            good = np.all(np.abs(weights) < 1e30, axis=1)
+            runs = [(first, last) for first in range(rows)
+                    for last in range(first + 1, rows + 1)
+                    if good[first:last].all()]
+            if runs:
+                first, last = max(runs, key=lambda run: run[1] - run[0])
+                b = Builder("packed_contraction", tag)
+                w, type = stored_weight(b, f"golden.{name}", name,
+                                        (rows, columns), layout)
+                part = type(layout)
+                if last - first != rows:
+                    part = part.replace(f"{rows}x{columns}",
+                                        f"{last - first}x{columns}")
+                    w = b.value(f"graph.slice {w} offsets [{first}, 0] strides "
+                                f"[1, 1] : {type(layout)} -> {part}")
+                x = factor(inputs, (2, 3, columns), kind)
+                reference, rule = product(
+                    x, weights[first:last], kind, result, "f32",
+                    "packed_contraction", lambda x, w: np.matmul(x, w.T))
+                y = b.value(f"graph.packed_contraction {b.slot(x, kind)}, {w} "
+                            f": {tensor(x.shape, kind)}, {part} -> "
+                            f"{tensor(reference.shape, result)}")
+                b.output(y, result, reference, rule)
+                yield b
+
+            if good.all():
+                stack = weights.reshape(rows // 2, 2, columns)
+                b = Builder("packed_contraction experts", tag)
+                w, type = stored_weight(b, f"stack.{name}", name, stack.shape,
+                                        layout)
+                x = factor(inputs, (5, columns), kind)
+                indices = inputs.ints((5,), "i32", 0, rows // 2)
+                reference, rule = product(
+                    x, stack, kind, result, "f32", "packed_contraction",
+                    lambda x, w: np.einsum("ik,ink->in", x, w[indices]))
+                y = b.value(
+                    f"graph.packed_contraction {b.slot(x, kind)}, {w} experts "
+                    f"{b.slot(indices, 'i32')} : {tensor(x.shape, kind)}, "
+                    f"{type(layout)}, {tensor((5,), 'i32')} -> "
+                    f"{tensor(reference.shape, result)}")
+                b.output(y, result, reference, rule)
+                yield b
+
+            b = Builder("packed_row_gather", f"{name}.{layout}->{kind}")
+            w, type = stored_weight(b, f"golden.{name}", name, (rows, columns),
+                                    layout)
+            indices = inputs.ints((2, 3), "i32", 0, rows)
+            y = b.value(f"graph.packed_row_gather {w}, "
+                        f"{b.slot(indices, 'i32')} : {type(layout)}, "
+                        f"{tensor((2, 3), 'i32')} -> "
+                        f"{tensor((2, 3, columns), kind)}")
+            b.output(y, kind, round_to(values, kind)[indices])
+            yield b
+
+    # Weights of another float type.
+    for stored, kind in (("f16", "f32"), ("bf16", "f32"), ("f32", "f16")):
+        x, w = factor(inputs, (4, 37), kind), factor(inputs, (9, 37), stored)
+        b = Builder("packed_contraction", f"{kind}*{stored}->f32")
+        reference, rule = product(x, round_to(w, kind), kind, "f32", "f32",
+                                  "packed_contraction",
+                                  lambda x, w: np.matmul(x, w.T))
+        y = b.value(f"graph.packed_contraction {b.slot(x, kind)}, "
+                    f"{b.slot(w, stored)} : {tensor(x.shape, kind)}, "
+                    f"{tensor(w.shape, stored)} -> {tensor((4, 9), 'f32')}")
+        b.output(y, "f32", reference, rule)
+        yield b
+
+
+UNIT = Wide(2) ** -24  # of f32, in which composites compute
+
+
+def row_bound(reference, slack, kind, family):
+    """Within SLACK of f32 roundings, then rounded to KIND."""
+    bound = slack + 0.501 * ulp(np.abs(reference) + slack, kind)
+    return Rule("bound", family, bound=np.asarray(bound, Wide))
+
+
+def softmax_of(x):
+    """The softmax of wide numbers along the innermost dimension, and how far an
+    f32 one may be off."""
+    shifted = x - x.max(-1, keepdims=True)
+    powers = np.exp(shifted)
+    y = powers / powers.sum(-1, keepdims=True)
+    # Relative: the difference is rounded, whose error exp takes to its result;
+    # exp, one addition a term, the quotient.
+    return y, y * UNIT * (np.abs(shifted) + x.shape[-1] + 4) + Wide(2) ** -149
+
+
+def softmax(inputs):
+    for kind in ("f32", "f16", "bf16"):
+        for shape in ((1,), (7,), (3, 64), (2, 5, 33), (4, 1000)):
+            x = inputs.floats(shape, kind, edges=False)
+            if shape == (3, 64):
+                x[1, :] = -1000.0   # all equal
+                x[2, 5:] = -math.inf
+                x[0, 3] = 300.0     # far above the others
+            b = Builder("softmax", kind)
+            reference, slack = softmax_of(x.astype(Wide))
+            slack = np.where(np.isnan(slack), Wide(0), slack)
+            y = b.value(f"graph.softmax {b.slot(x, kind)} : "
+                        f"{tensor(shape, kind)}")
+            b.output(y, kind, reference,
+                     row_bound(reference, slack, kind, "softmax"))
+            yield b
+
+
+def norms(inputs):
+    for kind in ("f32", "f16", "bf16"):
+        for shape in ((5,), (3, 64), (2, 3, 33), (2, 576)):
+            for op in ("rms_norm", "layer_norm"):
+                for parts in ((), ("scale",), ("scale", "bias"), ("bias",)):
+                    if op == "rms_norm" and "bias" in parts:
+                        continue
+                    yield norm_case(inputs, op, kind, shape, parts)
+
+
+def norm_case(inputs, op, kind, shape, parts):
+    x = inputs.floats(shape, kind, edges=False)
+    if op == "layer_norm":
+        x = round_to(x.astype(Wide) + 3, kind)
+    n, epsilon = shape[-1], np.float32(1e-5)
+    per_kind = {"scale": "f32", "bias": kind}
+    arrays = {part: inputs.floats((n,), per_kind[part], edges=False)
+              for part in parts}
+    wide = x.astype(Wide)
+    error = np.zeros(shape, Wide)
+    if op == "layer_norm":
+        mean = wide.mean(-1, keepdims=True)
+        error = error + UNIT * (n + 3) * np.abs(wide).mean(-1, keepdims=True) \
+            + UNIT * np.abs(wide - mean)
+        wide = wide - mean
+    variance = (wide * wide).mean(-1, keepdims=True)
+    root = 1 / np.sqrt(variance + Wide(epsilon))
+    y = wide * root
+    # The variance's relative error, half of which the root has, from centring
+    # and from the sum.
+    relative = UNIT * (n + 6) / 2 + (
+        (np.abs(wide) * error).mean(-1, keepdims=True)
+        / np.maximum(variance, Wide(epsilon)))
+    error = error * root + np.abs(y) * (relative + 4 * UNIT)
+    text = f"graph.{op} {{}}"
+    b = Builder(op, kind)
+    operand, types = b.slot(x, kind), []
+    if "scale" in parts:
+        scale = arrays["scale"].astype(Wide)
+        y, error = y * scale, error * np.abs(scale) + UNIT * np.abs(y * scale)
+    if "bias" in parts:
+        y = y + arrays["bias"].astype(Wide)
+        error = error + UNIT * np.abs(y)
+    for part in parts:
+        text += f" {part} {b.slot(arrays[part], per_kind[part])}"
+        types.append((", " if op == "rms_norm" else f" {part} ")
+                     + tensor((n,), per_kind[part]))
+    text += f" epsilon {float(epsilon):.9g} : {tensor(shape, kind)}"
+    value = b.value(text.format(operand) + "".join(types))
+    b.output(value, kind, y, row_bound(y, error, kind, op))
+    return b
+
+
+def rope(inputs):
+    for kind, angle_kind in (("f32", "f32"), ("f16", "f32"), ("bf16", "bf16")):
+        for pairs in ("halves", "adjacent"):
+            for outer, heads, width, rotated in (
+                    ((), 1, 2, 2), ((2, 3), 4, 8, 8), ((2,), 3, 10, 6),
+                    ((1, 1), 9, 64, 64)):
+                shape = outer + (heads, width)
+                x = inputs.floats(shape, kind, edges=False)
+                angles = inputs.floats(outer + (rotated,), "f32", -3, 1.5,
+                                       edges=False).astype(Wide)
+                cos = round_to(np.cos(angles), angle_kind)
+                sin = round_to(np.sin(angles), angle_kind)
+                index = np.arange(rotated)
+                partner = (index ^ 1 if pairs == "adjacent"
+                           else (index + rotated // 2) % rotated)
+                part = x[..., :rotated].astype(Wide)
+                a = part * cos[..., None, :].astype(Wide)
+                c = part[..., partner] * sin[..., None, :].astype(Wide)
+                reference = x.astype(Wide)
+                reference[..., :rotated] = a + c
+                slack = np.zeros(shape, Wide)
+                slack[..., :rotated] = 2 * UNIT * (np.abs(a) + np.abs(c))
+                b = Builder("rope", kind)
+                values = [b.slot(x, kind), b.slot(cos, angle_kind),
+                          b.slot(sin, angle_kind)]
+                y = b.value(f"graph.rope {pairs} {', '.join(values)} : "
+                            f"{tensor(shape, kind)}, "
+                            f"{tensor(cos.shape, angle_kind)}")
+                b.output(y, kind, reference,
+                         row_bound(reference, slack, kind, "rope"))
+                yield b
+
+
+def attention(inputs):
+    for kind, cache in (("f32", "f32"), ("f32", "f16"), ("f16", "f16"),
+                        ("bf16", "f32")):
+        for rows, tokens, heads, kv_heads, width, value_width, capacity in (
+                (1, 1, 1, 1, 4, 4, 1), (1, 1, 9, 3, 8, 8, 17),
+                (2, 3, 4, 2, 6, 5, 12), (2, 5, 2, 2, 16, 16, 33),
+                (1, 7, 3, 1, 4, 2, 64)):
+            for paged in (False, True):
+                q = inputs.floats((rows, tokens, heads, width), kind, -2, 1,
+                                  edges=False)
+                slots = rows * capacity + (5 if paged else 0)
+                k = inputs.floats((slots, kv_heads, width), cache, -2, 1,
+                                  edges=False)
+                v = inputs.floats((slots, kv_heads, value_width), cache,
+                                  edges=False)
+                # Padding is -1, and counts as 0; the last may lie beyond.
+                pos = inputs.ints((rows, tokens), "i32", -1, capacity + 1)
+                table = np.arange(rows * capacity).reshape(rows, capacity)
+                if paged:
+                    table = inputs.rng.permutation(slots)[
+                        :rows * capacity].reshape(rows, capacity)
+                scale = np.float32(1 / math.sqrt(width))
+                yield attention_case(q, k, v, pos, table.astype(np.int32),
+                                     scale, kind, cache, paged)
+
+
+def attention_case(q, k, v, pos, table, scale, kind, cache, paged):
+    rows, tokens, heads, width = q.shape
+    group = heads // k.shape[1]
+    # Cached numbers are converted to the query's type.
+    keys = round_to(k, kind).astype(Wide)[table].repeat(group, 2)
+    values = round_to(v, kind).astype(Wide)[table].repeat(group, 2)
+    wide = q.astype(Wide)
+    scores = np.einsum("rthd,rchd->rthc", wide, keys) * Wide(scale)
+    magnitude = np.einsum("rthd,rchd->rthc", np.abs(wide), np.abs(keys))
+    visible = (np.arange(table.shape[1])[None, None, None, :]
+               <= np.maximum(pos, 0)[:, :, None, None])
+    masked = np.where(visible, scores, -np.inf)
+    weights, slack = softmax_of(masked)
+    slack = np.where(visible, slack, 0)
+    # exp takes the scores' errors to relative ones of the weights, and so does
+    # the sum.
+    score_error = np.where(
+        visible, UNIT * ((width + 2) * magnitude * Wide(scale)), 0)
+    slack = slack + weights * 2 * score_error.max(-1, keepdims=True)
+    # Weights may be rounded to the query's type.
+    if kind != "f32":
+        slack = slack + ulp(weights, kind) / 2 * visible
+    reference = np.einsum("rthc,rchv->rthv", weights, values)
+    size = np.einsum("rthc,rchv->rthv", weights, np.abs(values))
+    error = (np.einsum("rthc,rchv->rthv", slack, np.abs(values))
+             + UNIT * (table.shape[1] + 2) * size)
+    b = Builder("attention", f"{kind}*{cache}")
+    operands = [b.slot(q, kind), b.slot(k, cache), b.slot(v, cache),
+                b.slot(pos, "i32")]
+    types = [tensor(q.shape, kind), tensor(k.shape, cache),
+             tensor(v.shape, cache), tensor(pos.shape, "i32")]
+    more = ""
+    if paged:
+        more = f" slots {b.slot(table, 'i32')}"
+        types.append(tensor(table.shape, "i32"))
+    y = b.value(f"graph.attention {', '.join(operands)}{more} scale "
+                f"{float(scale):.9g} : {', '.join(types)} -> "
+                f"{tensor(reference.shape, kind)}")
+    b.output(y, kind, reference, row_bound(reference, error, kind, "attention"))
+    return b
+
+
+COMPOSITES = [softmax, norms, rope, attention]
 
 
 # --- Random words -------------------------------------------------------------
@@ -882,12 +1175,13 @@ GROUPS = [unary, binary, compare_and_select, cast, constant_and_iota, moves,
           reduce, scan, arg_top_k, matmul, indexed_matmul, random_bits]
 
 
-def all_cases(golden_folder, subnormals=lambda group: True):
+def all_cases(golden_folder, subnormals=lambda group: True, composites=False):
     """Every case, always the same. Those of packed weights need the file that
     `write_golden_gguf` makes of GOLDEN_FOLDER as weights. SUBNORMALS says for
-    each group whether its inputs include subnormal numbers."""
+    each group whether its inputs include subnormal numbers; COMPOSITES, whether
+    the ops that only passes make have cases too."""
     with np.errstate(all="ignore"):
-        for group in GROUPS:
+        for group in GROUPS + (COMPOSITES if composites else []):
             # A group's inputs don't depend on the other groups.
             inputs = Inputs(zlib.crc32(group.__name__.encode()),
                             subnormals(group))
@@ -896,3 +1190,9 @@ def all_cases(golden_folder, subnormals=lambda group: True):
                                           group=group.__name__)
         for number, builder in enumerate(packed(golden_folder)):
             yield dataclasses.replace(builder.case(number), group="packed")
+        if composites:
+            inputs = Inputs(zlib.crc32(b"stored_contractions"), False)
+            for number, builder in enumerate(
+                    stored_contractions(inputs, golden_folder)):
+                yield dataclasses.replace(builder.case(number),
+                                          group="stored_contractions")

@@ -97,7 +97,7 @@ def main():
 
 
 def run(options, folder):
-    chosen = [case for case in cases.all_cases(options.golden)
+    chosen = [case for case in cases.all_cases(options.golden, composites=True)
               if options.only in case.name]
     cases.write_golden_gguf(options.golden, folder / "golden.gguf")
     failures, written = [], {}
