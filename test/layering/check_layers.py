@@ -72,7 +72,7 @@ PARTS = (
          ("runtime/test", "runtime/examples")),
     Part("serve", ("serve",), ("weights", "runtime"), ("pcre2", "utf8proc"),
          ("serve/test", "serve/fuzz"), ("bundle",), ("json", "rapidcheck")),
-    Part("kernels", ("kernels",), (), (), ("kernels/test",)),
+    Part("kernels", ("kernels",), ("weights",), (), ("kernels/test",)),
     tool("poot-run", ("weights", "kir", "bundle", "runtime"), ("cli11", "json")),
     tool("poot-llm", ("weights", "runtime", "serve"), ("cli11",),
          test_includes=("bundle",)),
