@@ -765,7 +765,20 @@ void Importer::construct(Object &object, const CXXConstructExpr *expr) {
     }
     fail(Diagnostic::BufferSelect, source, "making of a buffer in a kernel");
   }
-  checkRecord(object.type, source);
+  QualType base = ast.getBaseElementType(object.type);
+  if (object.isLeaf() && getKernelType(base) == "fragment") {
+    // Written out: a fragment can't be in an array that is indexed at run time.
+    if (auto *array = ast.getAsConstantArrayType(object.type)) {
+      for (uint64_t i = 0; i < array->getZExtSize(); ++i) {
+        Object element = object;
+        addIndex(element, number(i, getLoc(source)), array->getElementType());
+        construct(element, expr);
+      }
+      return;
+    }
+    return zeroInitialize(object, source);
+  }
+  checkRecord(base, source);
   if (constructor->isCopyOrMoveConstructor() &&
       (constructor->isTrivial() || constructor->isDefaulted()))
     return initialize(object, expr->getArg(0));
