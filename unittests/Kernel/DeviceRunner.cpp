@@ -2,8 +2,11 @@
 
 #include "DeviceRunner.h"
 
+#include "Poot/Kir/Kir.h"
+
 #include "poot/bundle/bundle_generated.h"
 #include "poot/bundle/writer.h"
+#include "poot/kir/json.h"
 
 #include <gtest/gtest.h>
 
@@ -23,8 +26,12 @@ mlir::FailureOr<Launch> test::compileForLaunch(kernel::FuncOp func,
   mlir::FailureOr<SpirvKernel> code = compileToSpirv(func, *target);
   if (failed(code))
     return mlir::failure();
+  mlir::FailureOr<kir::Module> exported = exportKir(func);
+  if (failed(exported))
+    return mlir::failure();
   Launch launch;
   launch.code = std::move(*code);
+  launch.kir = kir::writeJson(*exported);
   for (unsigned i = 0; i != func.getNumBuffers(); ++i)
     launch.access.push_back(func.getBufferType(i).getAccess());
   launch.grid = {1, 1, 1};
@@ -35,7 +42,8 @@ std::vector<std::string> test::devicesPresent() {
   std::vector<std::string> ids;
   auto list = rt::DeviceList::get();
   for (size_t i = 0; list && i != list->size(); ++i)
-    ids.push_back((*list)[i].id);
+    if ((*list)[i].api == std::string("vulkan")) // what Launch holds code for
+      ids.push_back((*list)[i].id);
   return ids;
 }
 
@@ -52,10 +60,17 @@ rt::Device test::openDevice(const std::string &id, bool validation) {
   return std::move(*opened);
 }
 
+static bool isInterpreter(llvm::StringRef id) {
+  return id.starts_with("interp");
+}
+
 std::vector<std::string> test::missingFeatures(const rt::Device &device,
                                                const SpirvKernel &code) {
   const poot_device_info *info = poot_device_get_info(device.get());
   std::vector<std::string> missing;
+  // These are features that SPIR-V asks for.
+  if (isInterpreter(info->id))
+    return missing;
   for (const std::string &feature : code.features) {
     bool found = false;
     for (size_t i = 0; i != info->feature_count; ++i)
@@ -74,10 +89,11 @@ namespace {
 
 /// A target with one program, to which launches are added one by one.
 struct BundleBuilder {
-  BundleBuilder() {
+  explicit BundleBuilder(fb::CodeFormat format) : format(format) {
     index.producer = "kernel tests";
     index.targets.push_back(std::make_unique<fb::TargetT>());
-    index.targets[0]->name = "vulkan:f16";
+    index.targets[0]->name =
+        format == fb::CodeFormat::Kir ? "interp" : "vulkan:f16";
     index.targets[0]->programs.push_back(std::make_unique<fb::ProgramT>());
     program().entry = "all";
   }
@@ -126,6 +142,7 @@ struct BundleBuilder {
 
   void add(const Launch &launch, const std::string &name);
 
+  fb::CodeFormat format;
   fb::BundleT index;
   std::vector<bundle::SectionSource> sections;
 };
@@ -140,17 +157,20 @@ void BundleBuilder::add(const Launch &launch, const std::string &name) {
   const uint32_t *size = launch.code.workgroupSize;
   kernel->workgroup_size = {size[0], size[1], size[2]};
   kernel->metadata_words = launch.code.metadataBytes / 4;
-  kernel->required_features = launch.code.features;
+  bool isKir = format == fb::CodeFormat::Kir;
+  if (!isKir)
+    kernel->required_features = launch.code.features;
   auto code = std::make_unique<fb::CodeT>();
-  code->format = fb::CodeFormat::Spirv;
+  code->format = format;
   code->section = static_cast<uint32_t>(sections.size());
-  code->size = launch.code.words.size() * 4;
+  code->size = isKir ? launch.kir.size() : launch.code.words.size() * 4;
   code->entry_point = launch.code.entryPoint;
-  kernel->code.push_back(std::move(code));
   sections.push_back(bundle::SectionSource::fromMemory(
-      fb::SectionKind::Kernel,
-      {reinterpret_cast<const uint8_t *>(launch.code.words.data()),
-       launch.code.words.size() * 4}));
+      isKir ? fb::SectionKind::Kir : fb::SectionKind::Kernel,
+      {isKir ? reinterpret_cast<const uint8_t *>(launch.kir.data())
+             : reinterpret_cast<const uint8_t *>(launch.code.words.data()),
+       code->size}));
+  kernel->code.push_back(std::move(code));
 
   size_t number = index.targets[0]->kernels.size();
   fb::DispatchT dispatch;
@@ -197,7 +217,9 @@ void BundleBuilder::add(const Launch &launch, const std::string &name) {
 
 std::string test::runOnDevice(rt::Device &device,
                               std::vector<Launch> &launches) {
-  BundleBuilder builder;
+  BundleBuilder builder(isInterpreter(poot_device_get_info(device.get())->id)
+                            ? fb::CodeFormat::Kir
+                            : fb::CodeFormat::Spirv);
   for (size_t i = 0; i != launches.size(); ++i)
     builder.add(launches[i], "kernel" + std::to_string(i));
   auto bytes = bundle::encodeBundle(builder.index, builder.sections);
