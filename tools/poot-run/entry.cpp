@@ -416,9 +416,9 @@ int run::runEntries(const Options &options) {
     checkpoint = std::move(*opened);
   }
 
-  rt::Result<rt::Device> device = rt::Device::open(options.device);
-  if (!device)
-    return fail(device.error());
+  rt::Device device;
+  if (int opened = openDevice(options, device); opened != kSuccess)
+    return opened;
   poot_executable_options executableOptions = POOT_EXECUTABLE_OPTIONS_INIT;
   if (checkpoint) {
     executableOptions.provider = provideConst;
@@ -427,7 +427,7 @@ int run::runEntries(const Options &options) {
   if (!options.target.empty())
     executableOptions.target = options.target.c_str();
   rt::Result<rt::Executable> executable =
-      rt::Executable::create(*device, *bundle, &executableOptions);
+      rt::Executable::create(device, *bundle, &executableOptions);
   if (!executable && !checkpoint &&
       executable.error().code() == POOT_MISSING_CONST)
     return fail(executable.error().message() +
@@ -458,6 +458,7 @@ int run::runEntries(const Options &options) {
         fail(weights::concat(options.manifest, ": the run of ", task.entry,
                              " failed"));
     }
+  status = printMessages(options, device, status);
   if (status != kSuccess)
     return status;
   return options.profile ? printProfile(*session) : kSuccess;

@@ -72,7 +72,10 @@ int main(int argc, char **argv) {
       "  poot-run m.poot --info\n"
       "  poot-run m.poot --self-check --device vulkan:1\n"
       "  poot-run m.poot --entry forward --input x=x.npy --output y=y.npy\n"
-      "  poot-run m.poot --manifest runs.json\n\n"
+      "  poot-run m.poot --manifest runs.json\n"
+      "  poot-run --interpret k.kir.json --kernel scale --grid 4 --input "
+      "0=x.npy\n"
+      "      --input 1=zeros:256 --metadata 256,0.5 --sanitize\n\n"
       "A manifest is a JSON object whose array \"runs\" has an object for each "
       "run: the string \"entry\", the objects \"inputs\" and \"outputs\" with "
       "a "
@@ -112,10 +115,18 @@ int main(int argc, char **argv) {
                "Print the devices of this machine; needs no bundle")
       ->group(jobs);
 
+  CLI::Option *interpreted =
+      app.add_option("--interpret", options.interpret,
+                     "Run one kernel of a file of KIR, or of a bundle that "
+                     "carries it, in the kernel interpreter; needs no device")
+          ->type_name("FILE")
+          ->group(jobs);
+
   const char *all = "Options";
   app.add_option("--device", options.device,
                  "Device: vulkan:N as --list-devices numbers them, or vulkan "
-                 "for the first GPU, else the first CPU device")
+                 "for the first GPU, else the first CPU device; interp is the "
+                 "kernel interpreter, for bundles that carry KIR")
       ->type_name("ID")
       ->capture_default_str()
       ->group(all);
@@ -129,17 +140,27 @@ int main(int argc, char **argv) {
                "itself it means --info --json")
       ->group(all);
 
+  app.add_flag("--sanitize", options.sanitize,
+               "Report races, accesses out of bounds, undefined values and "
+               "other faults of kernels, with --interpret or --device interp; "
+               "other devices report what their validation layers see")
+      ->group(all);
+
   const char *running = "Options for --entry and --manifest";
-  std::vector<CLI::Option *> runOptions, entryOptions;
-  entryOptions.push_back(
+  std::vector<CLI::Option *> runOptions, entryOptions, valueOptions,
+      interpretOptions;
+  valueOptions.push_back(
       app.add_option("--input", options.inputs,
                      "The value of a slot, an array of its type and shape; "
-                     "bf16 as f32. Once for each slot")
+                     "bf16 as f32. Once for each slot. With --interpret, of a "
+                     "buffer by its number or name: a file, zeros:SHAPE, "
+                     "random:SEED:SHAPE or undefined:SHAPE, like zeros:4x8")
           ->type_name("NAME=FILE.npy"));
-  entryOptions.push_back(
+  valueOptions.push_back(
       app.add_option("--output", options.outputs,
                      "Write an output; bf16 as f32. Without any, all outputs "
-                     "are printed, long ones in part")
+                     "are printed, long ones in part. With --interpret, a "
+                     "buffer's content")
           ->type_name("NAME=FILE.npy"));
   runOptions.push_back(
       app.add_option("--weights", options.weights,
@@ -165,6 +186,41 @@ int main(int argc, char **argv) {
     option->needs(entry);
     runOptions.push_back(option);
   }
+  const char *interpreting = "Options for --interpret";
+  interpretOptions.push_back(
+      app.add_option("--kernel", options.kernel,
+                     "The kernel; needed where the file has several")
+          ->type_name("NAME"));
+  interpretOptions.push_back(
+      app.add_option("--grid", options.grid, "Workgroups in x, y and z")
+          ->type_name("X[,Y[,Z]]")
+          ->capture_default_str());
+  interpretOptions.push_back(
+      app.add_option("--metadata", options.metadata,
+                     "The numbers that the kernel takes by value, in order")
+          ->type_name("N[,N...]"));
+  interpretOptions.push_back(
+      app.add_option("--spec", options.constants,
+                     "The value of a specialization constant")
+          ->type_name("NAME=N"));
+  interpretOptions.push_back(
+      app.add_option("--subgroup-size", options.subgroupSize,
+                     "Lanes of a subgroup, a power of two")
+          ->type_name("N")
+          ->check(CLI::Range(1u, 128u))
+          ->capture_default_str());
+  interpretOptions.push_back(
+      app.add_option("--step-limit", options.stepLimit,
+                     "Give up after so many operations of single work-items; "
+                     "0: never")
+          ->type_name("N")
+          ->capture_default_str());
+  for (CLI::Option *option : interpretOptions) {
+    option->needs(interpreted)->group(interpreting);
+    if (option->get_expected_max() > 1)
+      option->expected(1)->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+  }
+  runOptions.insert(runOptions.end(), valueOptions.begin(), valueOptions.end());
   for (CLI::Option *option : runOptions) {
     option->group(running);
     if (option->get_expected_max() > 1)
@@ -184,19 +240,33 @@ int main(int argc, char **argv) {
   };
   const bool run = entry->count() != 0 || manifest->count() != 0;
   const int jobCount = info + check + devices + hashes + (entry->count() != 0) +
-                       (manifest->count() != 0);
+                       (manifest->count() != 0) + (interpreted->count() != 0);
+  const bool interprets = interpreted->count() != 0;
   if (jobCount == 0 && options.json)
     info = true;
   else if (jobCount != 1)
     return misused("exactly one of --info, --entry, --manifest, --self-check, "
-                   "--verify and --list-devices is needed");
-  for (CLI::Option *option : runOptions)
-    if (!run && option->count() != 0)
+                   "--verify, --list-devices and --interpret is needed");
+  for (CLI::Option *option : runOptions) {
+    const bool isValue = std::find(valueOptions.begin(), valueOptions.end(),
+                                   option) != valueOptions.end();
+    if (option->count() == 0)
+      continue;
+    if (isValue && entry->count() == 0 && !interprets)
+      return misused(
+          (option->get_name() + " goes with --entry or --interpret").c_str());
+    if (!isValue && !run)
       return misused(
           (option->get_name() + " goes with --entry or --manifest").c_str());
-  if (options.json && (run || hashes))
+  }
+  if (options.sanitize && !run && !check && !interprets)
+    return misused("--sanitize goes with --entry, --manifest, --self-check or "
+                   "--interpret");
+  if (interprets && !options.bundle.empty())
+    return misused("--interpret takes its file itself, and no bundle beside");
+  if (options.json && (run || hashes || interprets))
     return misused("--json goes with --info, --self-check or --list-devices");
-  if (options.bundle.empty() && !devices)
+  if (options.bundle.empty() && !devices && !interprets)
     return misused("the bundle's file name is missing");
   if (!options.bundle.empty() && devices)
     return misused("--list-devices takes no bundle");
@@ -205,6 +275,7 @@ int main(int argc, char **argv) {
                      : info   ? printInfo(options)
                      : hashes ? verify(options)
                      : check  ? selfCheck(options)
+                     : interprets ? interpret(options)
                               : runEntries(options);
   // A full disk shows up here at the latest.
   if (std::fflush(stdout) != 0 || std::ferror(stdout))

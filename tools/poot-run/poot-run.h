@@ -33,6 +33,15 @@ struct Options {
   std::string weights;
   uint64_t steps = 1;
   bool profile = false;
+
+  std::string interpret; // FILE.kir.json or FILE.poot
+  std::string kernel;
+  std::string grid = "1,1,1";
+  std::vector<std::string> metadata;  // Numbers
+  std::vector<std::string> constants; // NAME=NUMBER
+  uint32_t subgroupSize = 32;
+  uint64_t stepLimit = 0;
+  bool sanitize = false;
 };
 
 /// Prints "poot-run: error: MESSAGE" and returns kFailure.
@@ -47,6 +56,14 @@ int listDevices(const Options &options);
 int selfCheck(const Options &options);
 /// Runs what --entry or --manifest says.
 int runEntries(const Options &options);
+/// Runs one kernel in the interpreter.
+int interpret(const Options &options);
+
+/// Opens the device that the options name; kSuccess, or the exit status.
+int openDevice(const Options &options, rt::Device &device);
+/// With --sanitize, prints what the device saw. Returns STATUS, or kFailure
+/// where there was something.
+int printMessages(const Options &options, const rt::Device &device, int status);
 
 } // namespace poot::run
 

@@ -50,12 +50,12 @@ int run::selfCheck(const Options &options) {
   rt::Result<rt::Bundle> bundle = rt::Bundle::open(options.bundle);
   if (!bundle)
     return fail(bundle.error());
-  rt::Result<rt::Device> device = rt::Device::open(options.device);
-  if (!device)
-    return fail(device.error());
+  rt::Device device;
+  if (int status = openDevice(options, device); status != kSuccess)
+    return status;
   std::vector<CheckResult> results;
   if (rt::Error error{poot_self_check(
-          device->get(), bundle->get(),
+          device.get(), bundle->get(),
           options.target.empty() ? nullptr : options.target.c_str(), collect,
           &results)})
     return fail(error);
@@ -75,12 +75,12 @@ int run::selfCheck(const Options &options) {
                     result.passed ? "ok" : "WRONG", error, result.message});
   }
   if (options.json) {
-    printJson(device->info(), results, failed);
+    printJson(device.info(), results, failed);
   } else {
-    std::printf("%s, %s\n", device->info().name, device->info().driver);
+    std::printf("%s, %s\n", device.info().name, device.info().driver);
     printTable(rows);
     std::printf("%zu of %zu test vectors passed\n", results.size() - failed,
                 results.size());
   }
-  return failed == 0 ? kSuccess : kFailure;
+  return printMessages(options, device, failed == 0 ? kSuccess : kFailure);
 }

@@ -20,6 +20,7 @@
 #include <mutex>
 #include <new>
 #include <thread>
+#include <tuple>
 
 #include <unistd.h>
 
@@ -29,6 +30,9 @@ using namespace poot::runtime;
 namespace {
 
 constexpr uint32_t kSubgroupSize = 32;
+constexpr uint32_t kMostSubgroupSize = 128;
+/// Workgroups in x, y and z, as most drivers have it.
+constexpr uint32_t kMostWorkgroups[] = {2147483647, 65535, 65535};
 constexpr uint64_t kMostArgumentBytes = uint64_t(1) << 40;
 constexpr uint32_t kMostMetadataBytes = 1024;
 constexpr uint64_t kMostWorkgroupBytes = uint64_t(1) << 24;
@@ -132,6 +136,7 @@ public:
 private:
   Error checkKernel(const bundle::fb::Kernel &kernel) const;
   Error checkCommand(const Command &command) const;
+  void checkWaits(const std::vector<Command> &commands);
   void work();
   Error execute(const Submission &submission);
   Error dispatch(const Command &command);
@@ -217,6 +222,13 @@ Error Interpreter::checkKernel(const bundle::fb::Kernel &kernel) const {
                          formatNames(info_.features))
             .with("kernel", name)
             .with("feature", feature->str());
+  const uint32_t subgroup = kernel.subgroup_size();
+  if (subgroup > kMostSubgroupSize || (subgroup & (subgroup - 1)))
+    return makeError(POOT_NO_TARGET, describe(), ": kernel '", name,
+                     "' needs subgroups of ", subgroup,
+                     ", and the device has those of powers of two up to ",
+                     kMostSubgroupSize)
+        .with("kernel", name);
   return success();
 }
 
@@ -290,6 +302,17 @@ Error Interpreter::checkCommand(const Command &command) const {
                      command.metadata.size(), " words of metadata, and it has ",
                      kernel.program->buffers().size(), " and ",
                      kernel.program->metadata().size());
+  for (unsigned i = 0; i != 3; ++i)
+    if (command.grid[i] > kMostWorkgroups[i])
+      return makeError(POOT_DEVICE_LIMIT, describe(), ": a dispatch of ", where,
+                       " has a grid of ", command.grid[0], "x", command.grid[1],
+                       "x", command.grid[2],
+                       ", and the device's limit maxComputeWorkGroupCount is ",
+                       kMostWorkgroups[0], "x", kMostWorkgroups[1], "x",
+                       kMostWorkgroups[2],
+                       "; compile the bundle for this device")
+          .with("kernel", kernel.name())
+          .with("limit", "maxComputeWorkGroupCount");
   for (size_t i = 0; i != command.arguments.size(); ++i) {
     const Slice &slice = command.arguments[i];
     if (slice.size > kMostArgumentBytes)
@@ -314,11 +337,89 @@ Error Interpreter::checkCommand(const Command &command) const {
   return success();
 }
 
+static std::string describeCommand(const Command &command, size_t number) {
+  std::string text = weights::concat("command ", number);
+  if (command.kind == Command::Kind::Dispatch)
+    text += weights::concat(" (kernel '", command.kernel->name(), "')");
+  else
+    text += command.kind == Command::Kind::Fill ? " (fill)" : " (copy)";
+  if (!command.location.empty())
+    text += weights::concat(" of ", command.location);
+  return text;
+}
+
+/// Two commands that use the same bytes, one of them to write, need an order.
+/// Here they always have one, but on other devices their waits alone give it.
+void Interpreter::checkWaits(const std::vector<Command> &commands) {
+  struct Use {
+    const Buffer *buffer;
+    uint64_t begin, end;
+    bool writes;
+    size_t command;
+  };
+  std::vector<Use> uses;
+  for (size_t i = 0; i != commands.size(); ++i) {
+    const Command &command = commands[i];
+    auto add = [&](const Slice &slice, bool writes) {
+      if (slice.size)
+        uses.push_back({slice.buffer, slice.offset, slice.offset + slice.size,
+                        writes, i});
+    };
+    if (command.kind == Command::Kind::Dispatch) {
+      const auto &kernel = static_cast<const InterpKernel &>(*command.kernel);
+      for (size_t a = 0; a != command.arguments.size(); ++a)
+        add(command.arguments[a],
+            kernel.program->buffers()[a].access != kir::Access::Read);
+      continue;
+    }
+    add(command.destination, true);
+    if (command.kind == Command::Kind::Copy)
+      add(command.source, false);
+  }
+  // Which commands come before each one, as bits.
+  const size_t words = (commands.size() + 63) / 64;
+  std::vector<std::vector<uint64_t>> before(commands.size(),
+                                            std::vector<uint64_t>(words));
+  for (size_t i = 0; i != commands.size(); ++i)
+    for (uint32_t wait : commands[i].waits) {
+      for (size_t w = 0; w != words; ++w)
+        before[i][w] |= before[wait][w];
+      before[i][wait / 64] |= uint64_t(1) << (wait % 64);
+    }
+  std::sort(uses.begin(), uses.end(), [](const Use &a, const Use &b) {
+    return std::tie(a.buffer, a.begin) < std::tie(b.buffer, b.begin);
+  });
+  std::vector<std::string> found;
+  for (size_t i = 0; i != uses.size(); ++i)
+    for (size_t j = i + 1; j != uses.size() &&
+                           uses[j].buffer == uses[i].buffer &&
+                           uses[j].begin < uses[i].end;
+         ++j) {
+      size_t first = std::min(uses[i].command, uses[j].command);
+      size_t second = std::max(uses[i].command, uses[j].command);
+      if (first == second || !(uses[i].writes || uses[j].writes) ||
+          (before[second][first / 64] >> (first % 64) & 1))
+        continue;
+      found.push_back(weights::concat(
+          describeCommand(commands[second], second), " doesn't wait for ",
+          describeCommand(commands[first], first),
+          ", though both use the same bytes and one writes them "
+          "[poot-sanitize-wait]"));
+    }
+  std::lock_guard<std::mutex> lock(mutex_);
+  for (std::string &text : found)
+    if (messages_.size() < kMostMessages &&
+        std::find(messages_.begin(), messages_.end(), text) == messages_.end())
+      messages_.push_back(std::move(text));
+}
+
 Error Interpreter::record(const std::vector<Command> &commands, bool timed,
                           std::unique_ptr<Recording> &result) {
   for (const Command &command : commands)
     if (Error e = checkCommand(command))
       return e;
+  if (sanitize_)
+    checkWaits(commands);
   auto recording = std::make_unique<InterpRecording>();
   recording->commands = commands;
   recording->timed = timed;

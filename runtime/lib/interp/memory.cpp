@@ -87,8 +87,6 @@ template <class T> void store(Machine &m, const Inst &i) {
 // Atomics
 //===----------------------------------------------------------------------===//
 
-/// i1 is loaded as it is stored, so only its last bit counts; see extract of
-/// conditions.
 template <class T> T update(kir::AtomicKind kind, T old, T value) {
   using Q = kir::AtomicKind;
   if constexpr (std::is_floating_point_v<T>) {

@@ -267,8 +267,6 @@ void Sanitizer::access(uint32_t memory, uint64_t at, uint64_t bytes, Kind kind,
   if (shadow.written != kNone) {
     Written &written = written_[shadow.written];
     uint32_t *from = written.generations.data() + at;
-    // An atomic that writes has read as well, but a store is a write alone:
-    // see readsFirst in memory.cpp, which asks for the read apart.
     if (writes) {
       std::fill_n(from, bytes, written.generation);
       written.any = true;

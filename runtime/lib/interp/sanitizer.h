@@ -15,6 +15,7 @@
 #include "program.h"
 
 #include <map>
+#include <tuple>
 #include <unordered_map>
 
 namespace poot::interp {

@@ -26,7 +26,8 @@ static TestBundle simple() {
 TEST_P(ErrorsTest, DevicesSayWhatTheyAre) {
   const poot_device_info &info = device.info();
   EXPECT_EQ(GetParam(), info.id);
-  EXPECT_STREQ(info.api, "vulkan");
+  const std::string api = GetParam().substr(0, GetParam().find(':'));
+  EXPECT_EQ(info.api, api);
   EXPECT_NE(std::string(info.name), "");
   EXPECT_NE(std::string(info.driver), "");
   EXPECT_GE(info.memory, uint64_t(1) << 28);
@@ -38,8 +39,10 @@ TEST_P(ErrorsTest, DevicesSayWhatTheyAre) {
   for (size_t i = 0; i != info.feature_count; ++i)
     basic |= std::strcmp(info.features[i], "subgroup-basic") == 0;
   EXPECT_TRUE(basic);
-  auto bare = rt::Device::open("vulkan");
+  auto bare = rt::Device::open(api);
   ASSERT_TRUE(bare) << bare.error().message();
+  if (api != "vulkan")
+    return;
   // A GPU where there is one.
   auto list = rt::DeviceList::get();
   ASSERT_TRUE(list);
@@ -88,7 +91,7 @@ TEST_P(ErrorsTest, DamagedKernelsNeverReachTheDriver) {
   auto opened = rt::Bundle::openMemory(bytes.data(), bytes.size());
   ASSERT_TRUE(opened) << opened.error().message();
   EXPECT_TRUE(says(rt::Executable::create(device, *opened).error(),
-                   POOT_CORRUPT_BUNDLE, {"section 0", "hash"}));
+                   POOT_CORRUPT_BUNDLE, {"section 1", "hash"}));
 }
 
 TEST_P(ErrorsTest, TargetsThatDoNotFit) {
@@ -98,14 +101,16 @@ TEST_P(ErrorsTest, TargetsThatDoNotFit) {
       std::make_unique<fb::TargetT>(bundle.target()));
   bundle.index.targets[1]->name = "cuda:sm_80";
   bundle.index.targets[1]->required_features.clear();
-  for (auto &kernel : bundle.index.targets[1]->kernels)
-    for (auto &code : kernel->code)
-      code->format = fb::CodeFormat::Ptx;
+  for (auto &kernel : bundle.index.targets[1]->kernels) {
+    kernel->code.resize(1);
+    kernel->code[0]->format = fb::CodeFormat::Ptx;
+  }
   rt::Bundle opened = open(bundle);
   auto none = rt::Executable::create(device, opened);
   EXPECT_TRUE(says(none.error(), POOT_NO_TARGET,
                    {device.info().id, "'vulkan:base' requires 'warp-drive'",
-                    "'cuda:sm_80' holds no code for vulkan devices"}));
+                    std::string("'cuda:sm_80' holds no code for ") +
+                        device.info().api + " devices"}));
   EXPECT_NE(none.error().detail("target:vulkan:base"), "");
   poot_executable_options options = POOT_EXECUTABLE_OPTIONS_INIT;
   options.target = "hsa:gfx942";
@@ -387,6 +392,8 @@ TEST_P(ErrorsTest, SelfCheckTellsRightFromWrong) {
 }
 
 TEST_P(ErrorsTest, CompiledKernelsAreCached) {
+  if (GetParam() == "interp:0")
+    GTEST_SKIP() << "the interpreter compiles nothing";
   namespace fs = std::filesystem;
   fs::path folder = fs::path(testing::TempDir()) /
                     ("poot-cache-" + std::to_string(::getpid()));

@@ -137,24 +137,32 @@ uint32_t TestBundle::kernel(const std::string &name,
   for (size_t i = 0; i != target().kernels.size(); ++i)
     if (target().kernels[i]->name == name)
       return static_cast<uint32_t>(i);
-  std::ifstream file(std::string(POOT_KERNEL_DIR "/") + name + ".spv",
-                     std::ios::binary);
-  std::vector<uint8_t> bytes((std::istreambuf_iterator<char>(file)), {});
-  EXPECT_FALSE(bytes.empty()) << "no kernel " << name;
 
   auto kernel = std::make_unique<fb::KernelT>();
   kernel->name = name;
   kernel->workgroup_size = {64, 1, 1};
   kernel->arguments = arguments;
   kernel->metadata_words = words;
-  auto code = std::make_unique<fb::CodeT>();
-  code->format = fb::CodeFormat::Spirv;
-  code->section = static_cast<uint32_t>(sections_.size());
-  code->size = bytes.size();
-  code->entry_point = "main";
-  kernel->code.push_back(std::move(code));
-  sections_.push_back(std::move(bytes));
-  kinds_.push_back(fb::SectionKind::Kernel);
+  auto add = [&](fb::CodeFormat format, fb::SectionKind kind,
+                 const std::string &path, const std::string &entryPoint) {
+    std::ifstream file(path, std::ios::binary);
+    std::vector<uint8_t> bytes((std::istreambuf_iterator<char>(file)), {});
+    EXPECT_FALSE(bytes.empty()) << "no kernel " << path;
+    auto code = std::make_unique<fb::CodeT>();
+    code->format = format;
+    code->section = static_cast<uint32_t>(sections_.size());
+    code->size = bytes.size();
+    code->entry_point = entryPoint;
+    kernel->code.push_back(std::move(code));
+    sections_.push_back(std::move(bytes));
+    kinds_.push_back(kind);
+  };
+  add(fb::CodeFormat::Spirv, fb::SectionKind::Kernel,
+      std::string(POOT_KERNEL_DIR "/") + name + ".spv", "main");
+  add(fb::CodeFormat::Kir, fb::SectionKind::Kir,
+      std::string(POOT_SOURCE_DIR "/runtime/test/conformance/kernels/") + name +
+          ".kir.json",
+      name);
   target().kernels.push_back(std::move(kernel));
   return static_cast<uint32_t>(target().kernels.size() - 1);
 }

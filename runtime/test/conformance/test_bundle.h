@@ -1,6 +1,6 @@
 // Builds small bundles in memory for the conformance suite. All tensors are
-// i32; kernels are the SPIR-V assembly of kernels/, so that no compiler takes
-// part.
+// i32; kernels are the SPIR-V assembly and the KIR of kernels/, so that no
+// compiler takes part.
 
 #ifndef POOT_RUNTIME_TEST_BUNDLE_H
 #define POOT_RUNTIME_TEST_BUNDLE_H
