@@ -273,10 +273,9 @@ LogicalResult AttentionOp::verify() {
   RankedTensorType query = getQuery().getType(), keys = getKeys().getType(),
                    values = getValues().getType();
   ArrayRef<int64_t> positions = getPositions().getType().getShape();
-  int64_t rows = query.getDimSize(0);
-  if (keys.getRank() != 3)
-    return emitOpError() << "has keys of rank " << keys.getRank()
-                         << "; it must be 3";
+  if (query.getRank() != 4 || keys.getRank() != 3 || values.getRank() != 3)
+    return emitOpError()
+           << "takes a query of rank 4 and keys and values of rank 3";
   for (RankedTensorType cache : {keys, values})
     if (!isa<Float16Type, BFloat16Type, Float32Type>(cache.getElementType()))
       return emitOpError() << "has a cache of " << cache.getElementType()
@@ -296,6 +295,7 @@ LogicalResult AttentionOp::verify() {
     return emitOpError() << "has positions of shape " << toString(positions)
                          << " for a query of shape "
                          << toString(query.getShape());
+  int64_t rows = query.getDimSize(0);
   if (getSlots()) {
     ArrayRef<int64_t> slots = getSlots().getType().getShape();
     if (slots.size() != 2 || slots.front() != rows)

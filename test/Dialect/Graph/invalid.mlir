@@ -837,3 +837,210 @@ func.func @random(%x: tensor<2xi32>) {
   %0 = graph.random_bits %x : tensor<2xi32> -> tensor<8xi32>
   return
 }
+
+// -----
+
+// G-packed_contraction-1
+func.func @stored_rank(%x: tensor<2x64xf32>, %w: !graph.packed<q8_0, gguf, 3x8x64>) {
+  // expected-error@+1 {{has operands of rank 2 and 3; lhs needs at least 1, weights exactly 2}}
+  %0 = graph.packed_contraction %x, %w : tensor<2x64xf32>, !graph.packed<q8_0, gguf, 3x8x64> -> tensor<2x8xf32>
+  return
+}
+
+// -----
+
+// G-packed_contraction-1
+func.func @stored_columns(%x: tensor<2x32xf32>, %w: !graph.packed<q8_0, gguf, 8x64>) {
+  // expected-error@+1 {{contracts 32 columns of 'tensor<2x32xf32>' with 64 columns of '!graph.packed<q8_0, gguf, 8x64>'}}
+  %0 = graph.packed_contraction %x, %w : tensor<2x32xf32>, !graph.packed<q8_0, gguf, 8x64> -> tensor<2x8xf32>
+  return
+}
+
+// -----
+
+// G-packed_contraction-1
+func.func @stored_indices(%x: tensor<2x64xf32>, %w: !graph.packed<q8_0, gguf, 3x8x64>, %i: tensor<3xi32>) {
+  // expected-error@+1 {{has indices of shape [3] for rows of [2]}}
+  %0 = graph.packed_contraction %x, %w experts %i : tensor<2x64xf32>, !graph.packed<q8_0, gguf, 3x8x64>, tensor<3xi32> -> tensor<2x8xf32>
+  return
+}
+
+// -----
+
+// G-packed_contraction-2
+func.func @stored_element(%x: tensor<2x64xf16>, %w: !graph.packed<q8_0, gguf, 8x64>) {
+  // expected-error@+1 {{has a result of 'bf16' for an operand of 'f16'; it must be 'f16' or f32}}
+  %0 = graph.packed_contraction %x, %w : tensor<2x64xf16>, !graph.packed<q8_0, gguf, 8x64> -> tensor<2x8xbf16>
+  return
+}
+
+// -----
+
+// G-packed_contraction-1
+func.func @stored_result(%x: tensor<2x64xf16>, %w: !graph.packed<q8_0, gguf, 8x64>) {
+  // expected-error@+1 {{has a result of shape [2, 64]; the operands ask for [2, 8]}}
+  %0 = graph.packed_contraction %x, %w : tensor<2x64xf16>, !graph.packed<q8_0, gguf, 8x64> -> tensor<2x64xf16>
+  return
+}
+
+// -----
+
+// G-packed_row_gather-1
+func.func @row_gather(%w: !graph.packed<q8_0, gguf, 8x64>, %i: tensor<3xi32>) {
+  // expected-error@+1 {{has a result of shape [3, 32]; the operands ask for [3, 64]}}
+  %0 = graph.packed_row_gather %w, %i : !graph.packed<q8_0, gguf, 8x64>, tensor<3xi32> -> tensor<3x32xf32>
+  return
+}
+
+// -----
+
+// G-packed_row_gather-1
+func.func @row_gather_rank(%w: !graph.packed<q8_0, gguf, 64>, %i: tensor<3xi32>) {
+  // expected-error@+1 {{has weights of rank 1; it must be 2}}
+  %0 = graph.packed_row_gather %w, %i : !graph.packed<q8_0, gguf, 64>, tensor<3xi32> -> tensor<3x64xf32>
+  return
+}
+
+// -----
+
+// G-attention-1
+func.func @attention_rank(%q: tensor<2x3x4xf32>, %k: tensor<8x2x4xf32>, %p: tensor<2x3xi32>) {
+  // expected-error@+1 {{takes a query of rank 4 and keys and values of rank 3}}
+  %0 = graph.attention %q, %k, %k, %p scale 1.0 : tensor<2x3x4xf32>, tensor<8x2x4xf32>, tensor<8x2x4xf32>, tensor<2x3xi32> -> tensor<2x3x4xf32>
+  return
+}
+
+// -----
+
+// G-attention-1
+func.func @attention_cache(%q: tensor<2x3x4x4xf32>, %k: tensor<8x2x4xf32>, %v: tensor<8x1x4xf32>, %p: tensor<2x3xi32>) {
+  // expected-error@+1 {{has keys 'tensor<8x2x4xf32>' and values 'tensor<8x1x4xf32>'; they may differ in the innermost extent alone}}
+  %0 = graph.attention %q, %k, %v, %p scale 1.0 : tensor<2x3x4x4xf32>, tensor<8x2x4xf32>, tensor<8x1x4xf32>, tensor<2x3xi32> -> tensor<2x3x4x4xf32>
+  return
+}
+
+// -----
+
+// G-attention-1
+func.func @attention_element(%q: tensor<2x3x4x4xf32>, %k: tensor<8x2x4xi8>, %p: tensor<2x3xi32>) {
+  // expected-error@+1 {{has a cache of 'i8'; it must be f16, bf16 or f32}}
+  %0 = graph.attention %q, %k, %k, %p scale 1.0 : tensor<2x3x4x4xf32>, tensor<8x2x4xi8>, tensor<8x2x4xi8>, tensor<2x3xi32> -> tensor<2x3x4x4xf32>
+  return
+}
+
+// -----
+
+// G-attention-1
+func.func @attention_width(%q: tensor<2x3x4x6xf32>, %k: tensor<8x2x4xf32>, %p: tensor<2x3xi32>) {
+  // expected-error@+1 {{has query heads of 6 elements and key heads of 4}}
+  %0 = graph.attention %q, %k, %k, %p scale 1.0 : tensor<2x3x4x6xf32>, tensor<8x2x4xf32>, tensor<8x2x4xf32>, tensor<2x3xi32> -> tensor<2x3x4x4xf32>
+  return
+}
+
+// -----
+
+// G-attention-1
+func.func @attention_heads(%q: tensor<2x3x5x4xf32>, %k: tensor<8x2x4xf32>, %p: tensor<2x3xi32>) {
+  // expected-error@+1 {{has 5 query heads, which is no multiple of the 2 key heads}}
+  %0 = graph.attention %q, %k, %k, %p scale 1.0 : tensor<2x3x5x4xf32>, tensor<8x2x4xf32>, tensor<8x2x4xf32>, tensor<2x3xi32> -> tensor<2x3x5x4xf32>
+  return
+}
+
+// -----
+
+// G-attention-1
+func.func @attention_positions(%q: tensor<2x3x4x4xf32>, %k: tensor<8x2x4xf32>, %p: tensor<3x2xi32>) {
+  // expected-error@+1 {{has positions of shape [3, 2] for a query of shape [2, 3, 4, 4]}}
+  %0 = graph.attention %q, %k, %k, %p scale 1.0 : tensor<2x3x4x4xf32>, tensor<8x2x4xf32>, tensor<8x2x4xf32>, tensor<3x2xi32> -> tensor<2x3x4x4xf32>
+  return
+}
+
+// -----
+
+// G-attention-2
+func.func @attention_slots(%q: tensor<2x3x4x4xf32>, %k: tensor<8x2x4xf32>, %p: tensor<2x3xi32>, %s: tensor<8xi32>) {
+  // expected-error@+1 {{has slots of shape [8]; it must be [2, capacity]}}
+  %0 = graph.attention %q, %k, %k, %p slots %s scale 1.0 : tensor<2x3x4x4xf32>, tensor<8x2x4xf32>, tensor<8x2x4xf32>, tensor<2x3xi32>, tensor<8xi32> -> tensor<2x3x4x4xf32>
+  return
+}
+
+// -----
+
+// G-attention-2
+func.func @attention_open(%q: tensor<2x3x4x4xf32>, %k: tensor<?x2x4xf32>, %p: tensor<2x3xi32>) {
+  // expected-error@+1 {{has a cache of shape [?, 2, 4] without slots; its outermost extent must be a multiple of the 2 rows}}
+  %0 = graph.attention %q, %k, %k, %p scale 1.0 : tensor<2x3x4x4xf32>, tensor<?x2x4xf32>, tensor<?x2x4xf32>, tensor<2x3xi32> -> tensor<2x3x4x4xf32>
+  return
+}
+
+// -----
+
+// G-attention-1
+func.func @attention_scale(%q: tensor<2x3x4x4xf32>, %k: tensor<8x2x4xf32>, %p: tensor<2x3xi32>) {
+  // expected-error@+1 {{has a scale that is not finite}}
+  %0 = graph.attention %q, %k, %k, %p scale 0x7F800000 : tensor<2x3x4x4xf32>, tensor<8x2x4xf32>, tensor<8x2x4xf32>, tensor<2x3xi32> -> tensor<2x3x4x4xf32>
+  return
+}
+
+// -----
+
+// G-rope-1
+func.func @rope_shape(%x: tensor<2x3x4xf32>, %c: tensor<3x4xf32>) {
+  // expected-error@+1 {{has angles of shape [3, 4] for an operand of shape [2, 3, 4]; they must be [B.., r] and [B.., heads, d]}}
+  %0 = graph.rope halves %x, %c, %c : tensor<2x3x4xf32>, tensor<3x4xf32>
+  return
+}
+
+// -----
+
+// G-rope-1
+func.func @rope_odd(%x: tensor<2x3x4xf32>, %c: tensor<2x3xf32>) {
+  // expected-error@+1 {{rotates 3 elements; it must be an even number up to 4}}
+  %0 = graph.rope adjacent %x, %c, %c : tensor<2x3x4xf32>, tensor<2x3xf32>
+  return
+}
+
+// -----
+
+// G-softmax-1
+func.func @softmax_scalar(%x: tensor<f32>) {
+  // expected-error@+1 {{takes rows of a tensor; the operand is a scalar}}
+  %0 = graph.softmax %x : tensor<f32>
+  return
+}
+
+// -----
+
+// G-rms_norm-1
+func.func @norm_scale(%x: tensor<2x4xf32>, %s: tensor<2xf32>) {
+  // expected-error@+1 {{has a scale or bias of shape [2]; it must be [4]}}
+  %0 = graph.rms_norm %x scale %s epsilon 1.0e-5 : tensor<2x4xf32>, tensor<2xf32>
+  return
+}
+
+// -----
+
+// G-layer_norm-1
+func.func @norm_epsilon(%x: tensor<2x4xf32>) {
+  // expected-error@+1 {{has an epsilon that is negative or not finite}}
+  %0 = graph.layer_norm %x epsilon -1.0e-5 : tensor<2x4xf32>
+  return
+}
+
+// -----
+
+// G-repack-1
+func.func @repack_shape(%w: !graph.packed<q8_0, gguf, 8x64>) {
+  // expected-error@+1 {{makes '!graph.packed<q8_0, planar, 16x32>' of '!graph.packed<q8_0, gguf, 8x64>'; only the layout may differ}}
+  %0 = graph.repack %w : !graph.packed<q8_0, gguf, 8x64> -> !graph.packed<q8_0, planar, 16x32>
+  return
+}
+
+// -----
+
+// G-repack-1
+func.func @repack_back(%w: !graph.packed<q8_0, planar, 8x64>) {
+  // expected-error@+1 {{makes the layout 'gguf' of 'planar'; only the reverse is there}}
+  %0 = graph.repack %w : !graph.packed<q8_0, planar, 8x64> -> !graph.packed<q8_0, gguf, 8x64>
+  return
+}
