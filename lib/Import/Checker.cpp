@@ -597,8 +597,7 @@ void Checker::variable(const VarDecl *variable) {
   QualType type = variable->getType();
   if (variable->hasExternalStorage())
     return; // reported where it is used
-  bool isConstant =
-      variable->isConstexpr() || variable->isUsableInConstantExpressions(ast);
+  bool isConstant = import::isConstant(variable, ast);
   if (variable->getTLSKind() != VarDecl::TLS_None)
     return report(Diagnostic::ThreadLocal, loc,
                   "thread-local variable " + name);
@@ -650,7 +649,7 @@ void Checker::use(const ValueDecl *decl, SourceLocation loc) {
                          type.getAsString() + "'");
     return;
   }
-  if (variable->isConstexpr() || variable->isUsableInConstantExpressions(ast))
+  if (isConstant(variable, ast))
     return;
   if (variable->getTLSKind() != VarDecl::TLS_None)
     return report(Diagnostic::ThreadLocal, loc,

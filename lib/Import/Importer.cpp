@@ -28,6 +28,18 @@ poot::import::findAnnotation(const Decl *decl, llvm::StringRef key) {
   return std::nullopt;
 }
 
+bool poot::import::isConstant(const VarDecl *variable,
+                              const ASTContext &context) {
+  if (variable->isConstexpr() ||
+      variable->isUsableInConstantExpressions(context))
+    return true;
+  QualType element = context.getBaseElementType(variable->getType());
+  const Expr *init = variable->getAnyInitializer();
+  return variable->hasGlobalStorage() && element.isConstQualified() &&
+         !element.isVolatileQualified() && !element->isReferenceType() &&
+         init && !init->isValueDependent() && variable->evaluateValue();
+}
+
 llvm::StringRef poot::import::getText(const Expr *argument) {
   argument = argument->IgnoreParenImpCasts();
   if (auto *constant = llvm::dyn_cast<ConstantExpr>(argument))

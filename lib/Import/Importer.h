@@ -46,6 +46,11 @@ llvm::StringRef getText(const clang::Expr *argument);
 /// What poot/kernel.h says a class is: "buffer", "workgroup", "fragment".
 llvm::StringRef getKernelType(clang::QualType type);
 
+/// Whether clang knows the value of a variable that outlives calls: it is
+/// constexpr, or constant with an initializer that clang can compute.
+bool isConstant(const clang::VarDecl *variable,
+                const clang::ASTContext &context);
+
 /// Thrown after an error has been reported.
 struct Failure {};
 

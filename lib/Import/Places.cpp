@@ -101,7 +101,7 @@ Object Importer::placeOfVariable(const VarDecl *variable,
     op.erase();
     return object;
   }
-  if (variable->isUsableInConstantExpressions(ast) || variable->isConstexpr()) {
+  if (isConstant(variable, ast)) {
     if (auto table = constantTable(variable, source))
       return *table;
     if (const APValue *value = variable->evaluateValue()) {

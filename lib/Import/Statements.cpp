@@ -14,7 +14,7 @@ void Importer::variable(const VarDecl *decl) {
   SourceLocation source = decl->getLocation();
   QualType type = decl->getType();
   if (decl->isStaticLocal()) {
-    if (decl->isConstexpr() || decl->isUsableInConstantExpressions(ast))
+    if (isConstant(decl, ast))
       return; // a constant wherever it is used
     fail(Diagnostic::Static, source,
          "static variable '" + decl->getNameAsString() + "' in a kernel");

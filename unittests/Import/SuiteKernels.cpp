@@ -13,6 +13,7 @@
 #include <bit>
 #include <numeric>
 #include <random>
+#include <tuple>
 #include <utility>
 
 using namespace poot;
@@ -395,6 +396,65 @@ SUITE_KERNEL(arrays) {
   int copied[70];
   std::copy(zeroed, zeroed + 70, copied);
   o[4 * id + 3] = std::accumulate(copied, copied + 70, 1) + copied[id & 63];
+}
+
+namespace more {
+struct Base {
+  float v;
+  Base(float f) : v(f) {}
+  float get() const { return v; }
+};
+struct Derived : Base {
+  using Base::Base;
+  float w = v * 2;
+};
+struct Link {
+  int q;
+  void to(Link *other) const { other->q += q; }
+};
+} // namespace more
+
+/// What the library's headers are made of.
+SUITE_KERNEL(further) {
+  uint32_t id = global_id();
+  std::tuple<float, int> tuple{x[id], n};
+  auto [f, i] = tuple;
+  float sum = 0;
+  for (float v : {1.0f, x[id], 3.0f})
+    sum += v;
+  float list[5] = {3, 1, 2, x[id], 4};
+  auto *most = std::max_element(list, list + 5);
+  auto least = std::minmax(x[id], x[id + 1]);
+  y[4 * id] = f + std::get<0>(tuple) + sum;
+  y[4 * id + 1] = *most + float(int(most - list)) + least.first - least.second;
+  y[4 * id + 2] = std::inner_product(&x[id], &x[id] + 5, &x[id + 8], 0.0f);
+  more::Derived derived(x[id]);
+  more::Base base = derived;
+  const more::Base &same = derived;
+  y[4 * id + 3] = derived.get() + derived.w + base.get() + same.v;
+  int single = a[id];
+  int *pointer = &single;
+  *pointer += 2;
+  more::Link from{1}, to{single};
+  from.to(&to);
+  o[4 * id] = single + to.q * 3 + i;
+  static const int table[] = {1, 2, 3};
+  int grid[3][2] = {{1, 2}, {3, 4}, {5, 6}};
+  int (&row)[2] = grid[id % 3];
+  row[1] = 9;
+  for (auto &[p, q] : grid)
+    o[4 * id + 1] += p * q * table[id % 3];
+  int counts[3] = {};
+  counts[id % 3]++;
+  --counts[0];
+  int old = counts[id % 3]--;
+  counts[1] += counts[2] = 5;
+  o[4 * id + 2] = (counts[0] = old, counts[0] + 1) + counts[1] * 10;
+  float big[300] = {}, other[300];
+  big[a[id] & 255] = 3;
+  std::copy(std::begin(big), std::end(big), other);
+  std::copy(other + 1, other + 200, other); // overlaps
+  o[4 * id + 3] = int(other[id]) + int(other[(a[id] & 255)]);
 }
 
 SUITE_KERNEL(library) {
@@ -906,6 +966,7 @@ std::vector<SuiteCase> poot::test::makeSuite() {
       common<lambdas>("lambdas"),
       common<arrays>("arrays"),
       common<choices>("choices"),
+      common<further>("further"),
       common<library>("library"),
       common<integers>("integers"),
       common<widths>("widths", "vulkan:f16"),
