@@ -7,6 +7,8 @@
 #ifndef POOT_TARGET_PASSES_H
 #define POOT_TARGET_PASSES_H
 
+#include "Poot/Dialect/Kernel/Kernel.h"
+
 #include "mlir/Dialect/SPIRV/IR/SPIRVDialect.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/Pass/Pass.h"

@@ -5,6 +5,25 @@
 
 include "mlir/Pass/PassBase.td"
 
+def KernelExpandAtomics
+    : Pass<"kernel-expand-atomics", "::poot::kernel::FuncOp"> {
+  let summary = "f32 atomics by compare and exchange";
+  let description = [{
+    Takes a structured kernel. Memory of f32 that an atomic operation touches
+    becomes memory of i32; `add`, `min` and `max` become loops around
+    `kernel.atomic_cas` on the bits. Where the operand and the old number don't
+    compare, `min` and `max` leave the old one. A buffer with access `read` that
+    is loaded atomically gets `read_write`, as an atomic load is an `or` with 0.
+
+    What such an operation orders is ordered by barriers before and behind the
+    loop: lavapipe of Mesa 22 ends a kernel early where the invocations of a
+    workgroup pass different numbers of them within loops.
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect",
+                           "::mlir::scf::SCFDialect",
+                           "::mlir::spirv::SPIRVDialect"];
+}
+
 def KernelToSpirv : Pass<"kernel-to-spirv", "::mlir::ModuleOp"> {
   let summary = "turns each structured kernel.func into a spirv.module";
   let description = [{

@@ -7,6 +7,8 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "MemoryModel.h"
+
 #include "Poot/Dialect/Kernel/Kernel.h"
 #include "Poot/Target/Passes.h"
 #include "Poot/Target/Spirv.h"
@@ -552,35 +554,6 @@ struct StorePattern : OpConversionPattern<kernel::StoreOp> {
     return success();
   }
 };
-
-spirv::Scope getScope(MemoryScope scope) {
-  switch (scope) {
-  case MemoryScope::Subgroup:
-    return spirv::Scope::Subgroup;
-  case MemoryScope::Workgroup:
-    return spirv::Scope::Workgroup;
-  case MemoryScope::Device:
-    return spirv::Scope::Device;
-  }
-  llvm_unreachable("unknown scope");
-}
-
-spirv::MemorySemantics getSemantics(MemoryOrder order, Type memory) {
-  // Vulkan wants no memory named when nothing is ordered.
-  if (order == MemoryOrder::Relaxed)
-    return spirv::MemorySemantics::None;
-  auto which = isa<WorkgroupType>(memory)
-                   ? spirv::MemorySemantics::WorkgroupMemory
-                   : spirv::MemorySemantics::UniformMemory;
-  switch (order) {
-  case MemoryOrder::Acquire:
-    return spirv::MemorySemantics::Acquire | which;
-  case MemoryOrder::Release:
-    return spirv::MemorySemantics::Release | which;
-  default:
-    return spirv::MemorySemantics::AcquireRelease | which;
-  }
-}
 
 struct AtomicRmwPattern : OpConversionPattern<AtomicRmwOp> {
   using OpConversionPattern::OpConversionPattern;

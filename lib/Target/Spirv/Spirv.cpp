@@ -78,7 +78,7 @@ void poot::buildKernelToSpirvPipeline(OpPassManager &manager,
   kernels.addPass(kernel::createKernelExpandMath());
   kernels.addPass(kernel::createKernelStructurize());
   cleanUp(kernels);
-  kernels.addPass(kernel::createKernelExpandAtomics());
+  kernels.addPass(createKernelExpandAtomics());
   kernels.addPass(kernel::createKernelRotateLoops());
   cleanUp(kernels);
   KernelToSpirvOptions options;

@@ -134,20 +134,6 @@ def KernelSplitVectors
                            "::mlir::vector::VectorDialect"];
 }
 
-def KernelExpandAtomics
-    : Pass<"kernel-expand-atomics", "::poot::kernel::FuncOp"> {
-  let summary = "f32 atomics by compare and exchange";
-  let description = [{
-    Takes a structured kernel. Memory of f32 that an atomic operation touches
-    becomes memory of i32; `add`, `min` and `max` become loops around
-    `kernel.atomic_cas` on the bits. Where the operand and the old number don't
-    compare, `min` and `max` leave the old one. A buffer with access `read` that
-    is loaded atomically gets `read_write`, as an atomic load is an exchange.
-  }];
-  let dependentDialects = ["::mlir::arith::ArithDialect",
-                           "::mlir::scf::SCFDialect"];
-}
-
 def KernelStructurize : Pass<"kernel-structurize", "::poot::kernel::FuncOp"> {
   let summary = "lifts the control-flow graph to scf.if and scf.while";
   let description = [{

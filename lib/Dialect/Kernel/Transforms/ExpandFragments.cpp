@@ -209,6 +209,8 @@ private:
       llvm::function_ref<void(KernelBuilder &, KValue row, KValue column)>;
   LogicalResult expand(Operation *op);
   void build(Operation *op, llvm::function_ref<void(KernelBuilder &)> buildFn);
+  void forLoop(KernelBuilder &k, KValue from, KValue to, KValue step,
+               llvm::function_ref<void(KValue)> body);
   void forRows(KernelBuilder &k, FragmentType type,
                llvm::function_ref<void(KValue row)> body);
   void forElements(KernelBuilder &k, FragmentType type, ElementFn body);
@@ -261,19 +263,31 @@ void Expander::build(Operation *op,
   cf::BranchOp::create(k.getOpBuilder(), op->getLoc(), after);
 }
 
+/// A loop that stays one: written out, the code of a product takes drivers
+/// seconds to compile.
+void Expander::forLoop(KernelBuilder &k, KValue from, KValue to, KValue step,
+                       llvm::function_ref<void(KValue)> body) {
+  k.forLoop(from, to, step, [&](KValue index) {
+    Block *header = k.getOpBuilder().getBlock()->getSinglePredecessor();
+    OpBuilder builder = OpBuilder::atBlockBegin(header);
+    LoopHintOp::create(builder, k.getLoc(), Unroll::None, IntegerAttr());
+    body(index);
+  });
+}
+
 /// The rows of a fragment that this lane holds.
 void Expander::forRows(KernelBuilder &k, FragmentType type,
                        llvm::function_ref<void(KValue row)> body) {
   bool isShared = type.getUse() != FragmentUse::B;
-  k.forLoop(isShared ? KValue(k, lane) : k.i32(0), k.i32(type.getRows()),
-            isShared ? KValue(k, lanes) : k.i32(1), body);
+  forLoop(k, isShared ? KValue(k, lane) : k.i32(0), k.i32(type.getRows()),
+          isShared ? KValue(k, lanes) : k.i32(1), body);
 }
 
 void Expander::forElements(KernelBuilder &k, FragmentType type,
                            ElementFn body) {
   forRows(k, type, [&](KValue row) {
-    k.forLoop(k.i32(0), k.i32(type.getColumns()), k.i32(1),
-              [&](KValue column) { body(k, row, column); });
+    forLoop(k, k.i32(0), k.i32(type.getColumns()), k.i32(1),
+            [&](KValue column) { body(k, row, column); });
   });
 }
 
@@ -288,12 +302,13 @@ void Expander::multiply(KernelBuilder &k, FragmentMmaOp op, Value result) {
     SmallVector<KValue> lefts;
     for (int64_t i = 0; i != op.getA().getType().getColumns(); ++i)
       lefts.push_back(k.cast(read(k, a, {row, k.i32(i)}), element));
-    k.forLoop(k.i32(0), k.i32(type.getColumns()), k.i32(1), [&](KValue column) {
-      KValue sum = read(k, c, {row, column});
-      for (auto [i, left] : llvm::enumerate(lefts))
-        sum = sum + left * k.cast(read(k, b, {k.i32(i), column}), element);
-      write(k, sum, result, {row, column});
-    });
+    forLoop(
+        k, k.i32(0), k.i32(type.getColumns()), k.i32(1), [&](KValue column) {
+          KValue sum = read(k, c, {row, column});
+          for (auto [i, left] : llvm::enumerate(lefts))
+            sum = sum + left * k.cast(read(k, b, {k.i32(i), column}), element);
+          write(k, sum, result, {row, column});
+        });
   });
 }
 

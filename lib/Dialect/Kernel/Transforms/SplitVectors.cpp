@@ -76,7 +76,7 @@ private:
   void splitInsert(vector::InsertOp op);
   void splitVarLoad(VarLoadOp op);
   void splitVarStore(VarStoreOp op);
-  void dropSplitArguments();
+  void dropReplaced();
 
   Values getPieces(Value value);
   Values getElements(Value value);
@@ -534,17 +534,24 @@ LogicalResult Splitter::split(Operation *op) {
 // The kernel
 //===----------------------------------------------------------------------===//
 
-void Splitter::dropSplitArguments() {
-  for (Block &block : llvm::drop_begin(func.getBody()))
-    for (unsigned i = block.getNumArguments(); i-- != 0;) {
-      if (!getLong(block.getArgument(i).getType()))
-        continue;
-      for (auto it = block.pred_begin(); it != block.pred_end(); ++it)
-        cast<BranchOpInterface>((*it)->getTerminator())
-            .getSuccessorOperands(it.getSuccessorIndex())
-            .erase(i);
-      block.eraseArgument(i);
-    }
+/// Drops what was replaced: first what branches pass, then the operations that
+/// made it or used it, then the arguments.
+void Splitter::dropReplaced() {
+  auto forEachArgument = [&](llvm::function_ref<void(Block &, unsigned)> drop) {
+    for (Block &block : llvm::drop_begin(func.getBody()))
+      for (unsigned i = block.getNumArguments(); i-- != 0;)
+        if (getLong(block.getArgument(i).getType()))
+          drop(block, i);
+  };
+  forEachArgument([](Block &block, unsigned i) {
+    for (auto it = block.pred_begin(); it != block.pred_end(); ++it)
+      cast<BranchOpInterface>((*it)->getTerminator())
+          .getSuccessorOperands(it.getSuccessorIndex())
+          .erase(i);
+  });
+  for (Operation *op : llvm::reverse(dead))
+    op->erase();
+  forEachArgument([](Block &block, unsigned i) { block.eraseArgument(i); });
 }
 
 LogicalResult Splitter::run() {
@@ -571,11 +578,7 @@ LogicalResult Splitter::run() {
     if (failed(split(op)))
       return failure();
   }
-  dropSplitArguments();
-  for (Operation *op : llvm::reverse(dead)) {
-    op->dropAllUses();
-    op->erase();
-  }
+  dropReplaced();
   return success();
 }
 

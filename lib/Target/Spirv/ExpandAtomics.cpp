@@ -2,29 +2,34 @@
 //
 // Takes a structured kernel. Memory of f32 that an atomic operation touches
 // becomes memory of i32 for the whole kernel: plain accesses reinterpret the
-// bits, and what has no integer form is a loop around kernel.atomic_cas.
+// bits, and what has no integer form is a loop around kernel.atomic_cas. What
+// the operation orders is ordered around the loop, see Passes.td.
 //
 //===----------------------------------------------------------------------===//
 
-#include "Poot/Dialect/Kernel/Passes.h"
+#include "Poot/Target/Passes.h"
+
+#include "MemoryModel.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/SPIRV/IR/SPIRVOps.h"
 #include "mlir/IR/Builders.h"
 #include "llvm/ADT/SetVector.h"
 #include "llvm/ADT/TypeSwitch.h"
 
-namespace poot::kernel {
+namespace poot {
 #define GEN_PASS_DEF_KERNELEXPANDATOMICS
-#include "Poot/Dialect/Kernel/Passes.h.inc"
-} // namespace poot::kernel
+#include "Poot/Target/Passes.h.inc"
+} // namespace poot
 
 using namespace mlir;
+using namespace poot;
 using namespace poot::kernel;
 
 namespace {
 struct ExpandAtomics
-    : public poot::kernel::impl::KernelExpandAtomicsBase<ExpandAtomics> {
+    : public poot::impl::KernelExpandAtomicsBase<ExpandAtomics> {
   void runOnOperation() override;
 };
 } // namespace
@@ -63,6 +68,13 @@ static void expand(AtomicRmwOp op) {
     op.erase();
     return;
   }
+  Type memory = op.getMemory().getType();
+  auto order = [&](MemoryOrder which) {
+    if (op.getOrder() == which || op.getOrder() == MemoryOrder::AcqRel)
+      spirv::MemoryBarrierOp::create(builder, loc, getScope(op.getScope()),
+                                     getSemantics(which, memory));
+  };
+  order(MemoryOrder::Release);
   Type i32 = builder.getI32Type();
   Value first =
       AtomicLoadOp::create(builder, loc, i32, MemoryOrder::Relaxed,
@@ -74,7 +86,7 @@ static void expand(AtomicRmwOp op) {
         Value wanted = toBits(inner, loc,
                               combine(inner, loc, op.getKind(),
                                       toNumber(inner, loc, expected), value));
-        Value seen = AtomicCasOp::create(inner, loc, i32, op.getOrder(),
+        Value seen = AtomicCasOp::create(inner, loc, i32, MemoryOrder::Relaxed,
                                          op.getScope(), op.getMemory(),
                                          op.getIndex(), expected, wanted);
         Value again = arith::CmpIOp::create(
@@ -84,6 +96,7 @@ static void expand(AtomicRmwOp op) {
       [&](OpBuilder &inner, Location, ValueRange arguments) {
         scf::YieldOp::create(inner, loc, arguments);
       });
+  order(MemoryOrder::Acquire);
   op.replaceAllUsesWith(toNumber(builder, loc, loop.getResult(0)));
   op.erase();
 }
