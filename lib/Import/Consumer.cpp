@@ -2,6 +2,11 @@
 
 #include "Poot/Import/Import.h"
 
+#include "Findings.h"
+#include "Poot/Kir/Kir.h"
+#include "Poot/Support/Files.h"
+#include "poot/kir/json.h"
+
 #include "mlir/IR/Diagnostics.h"
 
 #include "clang/AST/ASTConsumer.h"
@@ -11,9 +16,8 @@
 #include "clang/Sema/ParsedAttr.h"
 #include "clang/Sema/Sema.h"
 #include "clang/Sema/SemaDiagnostic.h"
-#include "llvm/Support/FileSystem.h"
+#include "llvm/ADT/StringSet.h"
 #include "llvm/Support/Path.h"
-#include "llvm/Support/ToolOutputFile.h"
 #include "llvm/Support/raw_ostream.h"
 
 using namespace clang;
@@ -33,10 +37,13 @@ private:
     engine.Report(engine.getCustomDiagID(DiagnosticsEngine::Error, "%0"))
         << message.str();
   }
-  bool write(llvm::StringRef name, mlir::ModuleOp module);
+  /// Appends what is to be written for a kernel. False after an error.
+  bool render(const KernelDecl &kernel, mlir::ModuleOp module);
 
   CompilerInstance &clang;
   ImportOptions options;
+  /// Paths and contents.
+  std::vector<std::pair<std::string, std::string>> files;
 };
 } // namespace
 
@@ -83,8 +90,7 @@ void Consumer::HandleTranslationUnit(ASTContext &) {
     else
       llvm::errs() << text << "\n";
   });
-  std::vector<std::pair<std::string, mlir::OwningOpRef<mlir::ModuleOp>>>
-      modules;
+  llvm::StringSet<> found;
   Reporter reporter(engine, options.levels);
   for (const KernelDecl &kernel : findKernels(clang, reporter)) {
     if (!options.kernels.empty() &&
@@ -93,47 +99,98 @@ void Consumer::HandleTranslationUnit(ASTContext &) {
     auto module = importKernel(clang, context, kernel, reporter);
     if (!module && !engine.hasErrorOccurred())
       error("kernel '" + kernel.name + "' can't be imported");
-    modules.emplace_back(kernel.name, std::move(module));
+    found.insert(kernel.name);
+    if (!module)
+      continue;
+    reportFindings(*module, options.workgroupLimit, clang.getSourceManager(),
+                   reporter);
+    if (!engine.hasErrorOccurred())
+      render(kernel, *module);
   }
   for (const std::string &name : options.kernels)
-    if (llvm::none_of(modules, [&](auto &m) { return m.first == name; }))
+    if (!found.contains(name))
       error("there is no kernel named '" + name + "'");
-  if (engine.hasErrorOccurred() || !options.emitMlir)
+  if (engine.hasErrorOccurred())
     return;
-  for (auto &[name, module] : modules)
-    if (!write(name, *module))
-      return;
+  for (auto &[path, text] : files) {
+    std::string message;
+    if (mlir::failed(poot::writeOutput(path, text, message)))
+      return error(message);
+  }
 }
 
-/// Writes to a temporary name first, so that no half file stays.
-bool Consumer::write(llvm::StringRef name, mlir::ModuleOp module) {
-  llvm::SmallString<128> path(options.folder);
-  llvm::sys::path::append(path, name + ".mlir");
-  llvm::SmallString<128> temporary;
-  int descriptor;
-  std::error_code failure = llvm::sys::fs::createUniqueFile(
-      path + ".%%%%%%", descriptor, temporary, llvm::sys::fs::OF_Text);
-  if (!failure) {
-    llvm::raw_fd_ostream os(descriptor, /*shouldClose=*/true);
+bool Consumer::render(const KernelDecl &kernel, mlir::ModuleOp module) {
+  auto add = [&](llvm::StringRef suffix, std::string text) {
+    llvm::SmallString<128> path(options.folder);
+    llvm::sys::path::append(path, kernel.name + suffix);
+    auto [it, isNew] = options.written->try_emplace(path.str().str(), text);
+    if (!isNew && it->second != text) {
+      error("two kernels are written to '" + path + "'");
+      return false;
+    }
+    files.emplace_back(path.str(), std::move(text));
+    return true;
+  };
+  if (options.emitKirJson) {
+    mlir::FailureOr<poot::kir::Module> plain = poot::exportKir(module);
+    if (mlir::failed(plain) || !add(".kir.json", poot::kir::writeJson(*plain)))
+      return false;
+  }
+  if (options.emitMlir) {
+    std::string text;
+    llvm::raw_string_ostream os(text);
     mlir::OpPrintingFlags flags;
     flags.enableDebugInfo();
     module->print(os, flags);
     os << "\n";
-    os.close();
-    failure = os.error();
-    os.clear_error();
-    if (!failure)
-      failure = llvm::sys::fs::rename(temporary, path);
-    if (failure)
-      llvm::sys::fs::remove(temporary);
+    return add(".mlir", std::move(text));
   }
-  if (failure)
-    error("can't write '" + path + "': " + failure.message());
-  return !failure;
+  return true;
 }
 
 std::unique_ptr<ASTConsumer>
 poot::import::createImportConsumer(CompilerInstance &clang,
                                    const ImportOptions &options) {
   return std::make_unique<Consumer>(clang, options);
+}
+
+bool poot::import::parseImportOption(llvm::StringRef option,
+                                     ImportOptions &options,
+                                     std::string &error) {
+  auto [key, value] = option.split('=');
+  if (key.size() == option.size())
+    return false;
+  if (key == "emit") {
+    options.emitMlir = options.emitKirJson = false;
+    llvm::SmallVector<llvm::StringRef> formats;
+    value.split(formats, ',');
+    for (llvm::StringRef format : formats) {
+      if (format == "mlir")
+        options.emitMlir = true;
+      else if (format == "kir-json")
+        options.emitKirJson = true;
+      else if (format != "none")
+        error =
+            ("there is no format '" + format + "'; use kir-json, mlir or none")
+                .str();
+    }
+  } else if (key == "out-dir") {
+    options.folder = value.str();
+    if (value.empty())
+      error = "it names no folder";
+  } else if (key == "kernel") {
+    options.kernels.push_back(value.str());
+    if (value.empty())
+      error = "it names no kernel";
+  } else if (key == "warn" || key == "error") {
+    if (auto wrong = options.levels.set(value, key == "error"))
+      error = *wrong;
+  } else if (key == "workgroup-limit") {
+    if (value.getAsInteger(10, options.workgroupLimit) ||
+        options.workgroupLimit < 0)
+      error = "it is a number of bytes";
+  } else {
+    return false;
+  }
+  return true;
 }

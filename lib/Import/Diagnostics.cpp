@@ -3,6 +3,7 @@
 #include "Poot/Import/Diagnostics.h"
 
 #include "clang/Basic/SourceManager.h"
+#include "llvm/ADT/Hashing.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/SmallVector.h"
 
@@ -105,9 +106,15 @@ Reporter::Line Reporter::getLine(clang::SourceLocation loc) const {
           sources.getLineNumber(file, offset)};
 }
 
-void Reporter::report(Diagnostic diagnostic, clang::SourceLocation loc,
+bool Reporter::report(Diagnostic diagnostic, clang::SourceLocation loc,
                       const llvm::Twine &message) {
-  say(diagnostic, loc, message, levels.isError(diagnostic));
+  return say(diagnostic, loc, message, levels.isError(diagnostic));
+}
+
+void Reporter::note(clang::SourceLocation loc, const llvm::Twine &message) {
+  using Engine = clang::DiagnosticsEngine;
+  engine.Report(loc, engine.getCustomDiagID(Engine::Note, "%0"))
+      << message.str();
 }
 
 void Reporter::error(Diagnostic diagnostic, clang::SourceLocation loc,
@@ -115,7 +122,7 @@ void Reporter::error(Diagnostic diagnostic, clang::SourceLocation loc,
   say(diagnostic, loc, message, /*isError=*/true);
 }
 
-void Reporter::say(Diagnostic diagnostic, clang::SourceLocation loc,
+bool Reporter::say(Diagnostic diagnostic, clang::SourceLocation loc,
                    const llvm::Twine &message, bool isError) {
   errors += isError;
   // Where the checker found something, the importer meets it again, perhaps
@@ -123,7 +130,7 @@ void Reporter::say(Diagnostic diagnostic, clang::SourceLocation loc,
   if (isImporting && !found.empty() &&
       (found.count(diagnostic) || diagnostic == Diagnostic::Expression ||
        lines.count(getLine(loc))))
-    return;
+    return false;
   if (!isImporting && isError) {
     found.insert(diagnostic);
     lines.insert(getLine(loc));
@@ -145,9 +152,13 @@ void Reporter::say(Diagnostic diagnostic, clang::SourceLocation loc,
         lines.insert(getLine(loc));
     }
   }
-  if (!said.insert({static_cast<unsigned>(diagnostic), loc.getRawEncoding()})
-           .second)
-    return;
+  // An analysis may find something in one place for each way there.
+  llvm::hash_code way = 0;
+  if (getLevel(diagnostic) != Level::Always)
+    for (const Call &call : path)
+      way = llvm::hash_combine(way, call.loc.getRawEncoding());
+  if (!said.insert({diagnostic, loc.getRawEncoding(), way}).second)
+    return false;
   using Engine = clang::DiagnosticsEngine;
   auto level = isError ? Engine::Error : Engine::Warning;
   if (inner.isValid())
@@ -162,9 +173,14 @@ void Reporter::say(Diagnostic diagnostic, clang::SourceLocation loc,
     engine.Report(inner, engine.getCustomDiagID(Engine::Note, "it is here"));
   while (calls > 0) {
     const Call &call = path[--calls];
-    engine.Report(call.loc,
-                  engine.getCustomDiagID(Engine::Note,
-                                         "reached through this call of '%0'"))
-        << call.callee;
+    unsigned text =
+        call.callee.empty()
+            ? engine.getCustomDiagID(Engine::Note, "reached through this call")
+            : engine.getCustomDiagID(Engine::Note,
+                                     "reached through this call of '%0'");
+    auto note = engine.Report(call.loc, text);
+    if (!call.callee.empty())
+      note << call.callee;
   }
+  return true;
 }

@@ -68,14 +68,17 @@ A kernel is a function marked POOT_KERNEL (poot/kernel.h, which is found without
 an option). For each, and for each instance of a template, one file is written.
 
 POOTC OPTIONS:
-  --emit=FORMAT     what to write for a kernel NAME:
-                      mlir  NAME.mlir, the kernel dialect as text (the default)
-                      none  nothing; kernels are checked and imported
+  --emit=FORMATS    what to write for a kernel NAME, separated by commas:
+                      kir-json  NAME.kir.json (the default)
+                      mlir      NAME.mlir, the kernel dialect as text
+                      none      nothing; kernels are checked and imported
   --out-dir=FOLDER  where to write it; default: the current folder
   --kernel=NAME     only this kernel; may be given several times
   --warn=NAMES      diagnostics that are warnings, separated by commas, or all;
                     docs/reference/kernel-diagnostics.md says which can be
   --error=NAMES     diagnostics that are errors
+  --workgroup-limit=BYTES
+                    more bytes of workgroup arrays are warned of; default: 32768
   --help            this text
   --version         the versions of pootc and of the clang in it
 
@@ -94,33 +97,15 @@ static bool takeOptions(llvm::SmallVectorImpl<const char *> &arguments) {
     llvm::StringRef argument(text ? text : "");
     if (i == 0) {
       others.push_back(text);
-    } else if (argument.consume_front("--emit=")) {
-      importOptions.emitMlir = false;
-      llvm::SmallVector<llvm::StringRef> formats;
-      argument.split(formats, ',');
-      for (llvm::StringRef format : formats) {
-        if (format == "mlir")
-          importOptions.emitMlir = true;
-        else if (format != "none")
-          return fail("--emit=" + argument + ": there is no format '" + format +
-                      "'; use mlir or none");
-      }
-    } else if (argument.consume_front("--out-dir=")) {
-      if (argument.empty())
-        return fail("--out-dir= names no folder");
-      importOptions.folder = argument.str();
-    } else if (argument.starts_with("--warn=") ||
-               argument.starts_with("--error=")) {
-      auto [option, names] = argument.split('=');
-      if (auto wrong = importOptions.levels.set(names, option == "--error"))
-        return fail(argument + ": " + *wrong);
-    } else if (argument.consume_front("--kernel=")) {
-      if (argument.empty())
-        return fail("--kernel= names no kernel");
-      importOptions.kernels.push_back(argument.str());
-    } else {
-      others.push_back(text);
+      continue;
     }
+    std::string error;
+    llvm::StringRef option = argument;
+    if (!option.consume_front("--") ||
+        !poot::import::parseImportOption(option, importOptions, error))
+      others.push_back(text);
+    else if (!error.empty())
+      return fail(argument + ": " + error);
   }
   arguments.assign(others.begin(), others.end());
   return true;

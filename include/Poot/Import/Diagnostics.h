@@ -11,12 +11,12 @@
 #include "clang/Basic/Diagnostic.h"
 #include "clang/Basic/SourceLocation.h"
 #include "llvm/ADT/ArrayRef.h"
-#include "llvm/ADT/DenseSet.h"
 
 #include <map>
 #include <optional>
 #include <set>
 #include <string>
+#include <tuple>
 #include <vector>
 
 namespace poot::import {
@@ -54,12 +54,15 @@ public:
   explicit Reporter(clang::DiagnosticsEngine &engine, Levels levels = {})
       : engine(engine), levels(std::move(levels)) {}
 
-  /// An error, or a warning where the levels say so.
-  void report(Diagnostic diagnostic, clang::SourceLocation loc,
+  /// An error, or a warning where the levels say so. False if it has been said
+  /// before.
+  bool report(Diagnostic diagnostic, clang::SourceLocation loc,
               const llvm::Twine &message);
   /// An error that the importer ends at.
   void error(Diagnostic diagnostic, clang::SourceLocation loc,
              const llvm::Twine &message);
+  /// What belongs to the report before.
+  void note(clang::SourceLocation loc, const llvm::Twine &message);
   bool hasErrors() const { return errors != 0; }
 
   /// A kernel has two parts: what the checker finds, and then what the importer
@@ -69,7 +72,8 @@ public:
   /// Whether the checker has found errors in the kernel.
   bool hasFound() const { return !found.empty(); }
 
-  /// Whoever follows a call says so, and takes it back afterwards.
+  /// Whoever follows a call says so, and takes it back afterwards. The name may
+  /// be empty.
   void enterCall(std::string callee, clang::SourceLocation loc) {
     path.push_back({std::move(callee), loc});
   }
@@ -82,14 +86,15 @@ private:
   };
   using Line = std::pair<int, unsigned>;
 
-  void say(Diagnostic diagnostic, clang::SourceLocation loc,
+  bool say(Diagnostic diagnostic, clang::SourceLocation loc,
            const llvm::Twine &message, bool isError);
   Line getLine(clang::SourceLocation loc) const;
 
   clang::DiagnosticsEngine &engine;
   Levels levels;
   std::vector<Call> path;
-  llvm::DenseSet<std::pair<unsigned, unsigned>> said;
+  /// What was said, where, and for what depends on its callers, by which calls.
+  std::set<std::tuple<Diagnostic, unsigned, size_t>> said;
   unsigned errors = 0;
   bool isImporting = false;
   std::set<Diagnostic> found;

@@ -16,6 +16,7 @@
 #include "mlir/IR/OwningOpRef.h"
 
 #include <functional>
+#include <map>
 #include <memory>
 #include <string>
 #include <vector>
@@ -51,14 +52,27 @@ mlir::OwningOpRef<mlir::ModuleOp> importKernel(clang::CompilerInstance &clang,
 
 /// What is written for each kernel.
 struct ImportOptions {
-  bool emitMlir = true;
+  /// NAME.kir.json (docs/kir-json.md), and NAME.mlir.
+  bool emitKirJson = true, emitMlir = false;
   /// Where files go; they are named after their kernels.
   std::string folder = ".";
   /// If any are named, only these kernels.
   std::vector<std::string> kernels;
   /// Which diagnostics are warnings.
   Levels levels;
+  /// Bytes of workgroup arrays beyond which there is a warning.
+  int64_t workgroupLimit = 32768;
+  /// What was written so far, by path. Several translation units may import one
+  /// kernel of a header, but not two kernels of one name.
+  std::shared_ptr<std::map<std::string, std::string>> written =
+      std::make_shared<std::map<std::string, std::string>>();
 };
+
+/// Takes an option that pootc and clang's plugin have in common, spelt without
+/// dashes, as `emit=mlir`. False if there is no such option; in ERROR, what is
+/// wrong with its value.
+bool parseImportOption(llvm::StringRef option, ImportOptions &options,
+                       std::string &error);
 
 /// Imports the kernels of a translation unit once clang has parsed it, and
 /// writes what the options ask for. Nothing is written after an error.

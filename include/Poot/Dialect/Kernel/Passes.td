@@ -5,6 +5,32 @@
 
 include "mlir/Pass/PassBase.td"
 
+def KernelCheck : Pass<"kernel-check", "::poot::kernel::FuncOp"> {
+  let summary = "finds barriers, indices and arrays that are wrong";
+  let description = [{
+    Nothing is changed. For kernels that are control-flow graphs, with their
+    variables made values and their hooks filled; pootc runs the same checks.
+
+    | name | | what |
+    |---|---|---|
+    | `divergent-barrier` | error | some invocations of a workgroup, known from their numbers, come to a barrier, and the others of them don't |
+    | `maybe-divergent-barrier` | warning | whether an invocation comes to a barrier depends on a value that may differ within the workgroup |
+    | `index-range` | error | all that an index can be, by the ranges of what it is computed from, is outside of its array |
+    | `workgroup-limit` | warning | workgroup arrays take more bytes than the limit |
+
+    A value differs within a workgroup if it comes from the number of an
+    invocation, from memory read at places that differ, from an atomic or a
+    subgroup operation, or from a branch or loop that such a value decides.
+    What all invocations read at one place is one value. So a branch that a
+    parameter, the number of the workgroup, or an element that all of them read
+    decides gives no warning.
+  }];
+  let options = [
+    Option<"workgroupLimit", "workgroup-limit", "int64_t",
+           "32768",
+           "bytes that workgroup arrays may take in sum">];
+}
+
 def KernelExpandMath : Pass<"kernel-expand-math", "::poot::kernel::FuncOp"> {
   let summary = "writes out the mathematics that GPU instruction sets lack";
   let description = [{
