@@ -86,7 +86,7 @@ PARTS = (
     compiler_part("Model", ("weights", "Graph", "Trace"), None, ("json",),
                   test_includes=("Eval",)),
     compiler_part("Eval", ("weights", "Graph")),
-    compiler_part("Import", ("Support", "Kernel"),
+    compiler_part("Import", ("weights", "kir", "Support", "Kernel", "Kir"),
                   test_includes=("kernels", "runtime", "Target")),
     compiler_part("Target", ("bundle", "Support", "Kernel")),
     compiler_part("Planner", ("weights", "bundle", "Graph", "Kernel", "Plan",
@@ -95,7 +95,7 @@ PARTS = (
                              "Kir", "Plan", "Planner", "Target"), test_includes=("runtime",)),
     # Kernels run on devices: these tests need what makes and runs a bundle.
     Part("kernel tests", ("unittests/Kernel",),
-         ("weights", "bundle", "runtime", "Kernel", "Target"),
+         ("weights", "kir", "bundle", "runtime", "Kernel", "Kir", "Target"),
          ("llvm", "gtest")),
     # Registration, for the tools that know every dialect and pass.
     Part("InitAll", ("include/Poot/InitAll.h",),
