@@ -1,7 +1,8 @@
 //===- DeviceRunner.h - Runs compiled kernels on a device -----------------===//
 //
-// What the tests of this folder share: puts compiled kernels into a bundle in
-// memory and runs them through the runtime, as a user's program would.
+// What tests of kernels share: puts compiled kernels into a bundle in memory
+// and runs them through the runtime, as a user's program would. The interpreter
+// is one of the devices: it gets the kernels as they are.
 //
 //===----------------------------------------------------------------------===//
 
@@ -24,6 +25,8 @@ namespace poot::test {
 /// kernel writes begins with the words given.
 struct Launch {
   SpirvKernel code;
+  /// The kernel before anything is expanded: .kir.json, for the interpreter.
+  std::string kir;
   std::vector<kernel::Access> access;
   std::vector<std::vector<uint32_t>> buffers;
   std::vector<uint32_t> metadata;

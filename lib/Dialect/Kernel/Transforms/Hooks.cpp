@@ -101,6 +101,20 @@ static void inlineBody(HookOp hook, HookBodyOp body, ValueRange arguments) {
   kernel.getBody().getBlocks().splice(rest->getIterator(), copy.getBlocks());
 }
 
+/// A hook that is filled needs no more filling; the kernel may have said by
+/// what.
+static void dropFillEntry(FuncOp kernel, StringRef name) {
+  auto attribute = kernel->getAttrOfType<DictionaryAttr>(kFillAttr);
+  if (!attribute)
+    return;
+  NamedAttrList entries(attribute);
+  entries.erase(name);
+  if (entries.empty())
+    kernel->removeAttr(kFillAttr);
+  else
+    kernel->setAttr(kFillAttr, entries.getDictionary(kernel.getContext()));
+}
+
 static LogicalResult fill(FuncOp kernel, StringRef name, HookBodyOp body,
                           MutableArrayRef<HookOp> hooks) {
   if (hooks.empty())
@@ -132,6 +146,7 @@ static LogicalResult fill(FuncOp kernel, StringRef name, HookBodyOp body,
     arguments.append(added);
     inlineBody(hook, body, arguments);
   }
+  dropFillEntry(kernel, name);
   return success();
 }
 
@@ -167,6 +182,7 @@ LogicalResult poot::kernel::fillHook(FuncOp kernel, StringRef name,
     hook.replaceAllUsesWith(*values);
     hook.erase();
   }
+  dropFillEntry(kernel, name);
   return success();
 }
 
@@ -233,6 +249,7 @@ LogicalResult poot::kernel::fillDefaultHooks(FuncOp kernel) {
       inlineBody(hook, body, hook.getOperands());
     }
   } while (!hooks.empty());
+  kernel->removeAttr(kFillAttr);
   return success();
 }
 
@@ -273,7 +290,6 @@ struct FillHooks : poot::kernel::impl::KernelFillHooksBase<FillHooks> {
         if (failed(fill(kernel, entry.getName(), body, calls)))
           return signalPassFailure();
       }
-      kernel->removeAttr(kFillAttr);
       if (failed(fillDefaultHooks(kernel)))
         return signalPassFailure();
     }
