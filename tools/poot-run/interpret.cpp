@@ -169,9 +169,8 @@ void fillRandom(const kir::Type &type, uint64_t seed, Bytes &bytes) {
   for (uint64_t base = 0; base != bytes.size; base += type.elementBytes())
     for (const kir::Leaf &leaf : leaves)
       for (uint64_t i = 0; i != leaf.count * leaf.shape.count(); ++i)
-        fill(leaf.shape.element,
-             bytes.data + base + leaf.offset +
-                 i * kir::byteSize(leaf.shape.element));
+        fill(leaf.shape.element, bytes.data + base + leaf.offset +
+                                     i * kir::byteSize(leaf.shape.element));
 }
 
 Status makeInput(const kir::Type &type, const std::string &option,
@@ -264,9 +263,10 @@ Status parseMetadata(const std::vector<kir::Element> &types,
     std::string wanted;
     for (kir::Element type : types)
       wanted += concat(wanted.empty() ? "" : ", ", kir::spelling(type));
-    return wrong("--metadata: ", values.size(), " values are given, and the "
-                 "kernel takes ", types.size(),
-                 types.empty() ? "" : concat(" (", wanted, ")"));
+    return wrong("--metadata: ", values.size(),
+                 " values are given, and the "
+                 "kernel takes ",
+                 types.size(), types.empty() ? "" : concat(" (", wanted, ")"));
   }
   for (size_t i = 0; i != types.size(); ++i) {
     const char *text = values[i].c_str();
@@ -279,8 +279,8 @@ Status parseMetadata(const std::vector<kir::Element> &types,
       continue;
     }
     int64_t value = 0;
-    if (!parseNumber(std::string_view(values[i]), value) ||
-        value < INT32_MIN || value > UINT32_MAX)
+    if (!parseNumber(std::string_view(values[i]), value) || value < INT32_MIN ||
+        value > UINT32_MAX)
       return wrong("--metadata: ", values[i], " is no integer of 32 bits");
     words.push_back(static_cast<uint32_t>(value));
   }
@@ -324,14 +324,14 @@ void printBuffer(const std::string &name, const kir::Type &type,
   std::printf("%s (%s):", name.c_str(), elementOf(type).c_str());
   std::optional<ElementType> element = fileType(type);
   const uint64_t count =
-      element ? bytes.size / static_cast<uint64_t>(
-                                 weights::getInfo(*element).blockBytes)
+      element ? bytes.size /
+                    static_cast<uint64_t>(weights::getInfo(*element).blockBytes)
               : 0;
   for (uint64_t i = 0; i != std::min(count, kMost); ++i)
     std::printf(kir::isFloat(type.shape.element) && !type.isStruct() ? " %.9g"
                                                                      : " %.20g",
                 bundle::loadElement(*element, bytes.data, i));
-  std::printf("%s\n", !element ? " (no numbers to print)"
+  std::printf("%s\n", !element        ? " (no numbers to print)"
                       : count > kMost ? " ..."
                                       : "");
 }
@@ -375,8 +375,8 @@ Status interpretKernel(const Options &options, bool &clean) {
   run.stepLimit = options.stepLimit;
   if (Status status = parseGrid(options.grid, run.grid); !status.ok())
     return status;
-  if (Status status = parseMetadata((*program)->metadata(), options.metadata,
-                                    run.metadata);
+  if (Status status =
+          parseMetadata((*program)->metadata(), options.metadata, run.metadata);
       !status.ok())
     return status;
 

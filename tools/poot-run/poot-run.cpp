@@ -271,12 +271,12 @@ int main(int argc, char **argv) {
   if (!options.bundle.empty() && devices)
     return misused("--list-devices takes no bundle");
 
-  const int status = devices  ? listDevices(options)
-                     : info   ? printInfo(options)
-                     : hashes ? verify(options)
-                     : check  ? selfCheck(options)
+  const int status = devices      ? listDevices(options)
+                     : info       ? printInfo(options)
+                     : hashes     ? verify(options)
+                     : check      ? selfCheck(options)
                      : interprets ? interpret(options)
-                              : runEntries(options);
+                                  : runEntries(options);
   // A full disk shows up here at the latest.
   if (std::fflush(stdout) != 0 || std::ferror(stdout))
     return fail("standard output can't be written: " +

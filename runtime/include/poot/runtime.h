@@ -105,7 +105,7 @@ typedef enum poot_device_type {
 
 typedef struct poot_device_info {
   const char *id;     /* "vulkan:0": what poot_device_open takes */
-  const char *api;    /* "vulkan" */
+  const char *api;    /* "vulkan", "interp" */
   const char *name;   /* as the driver calls it */
   const char *driver; /* driver and its version */
   poot_device_type type;
@@ -134,7 +134,8 @@ POOT_API void poot_device_list_free(poot_device_list *list);
 typedef struct poot_device_options {
   size_t struct_size;
   /* Turns the driver's validation layers on and collects their messages (also
-   * POOT_VULKAN_VALIDATION=1). An error when the layers are not installed. */
+   * POOT_VULKAN_VALIDATION=1). An error when the layers are not installed. The
+   * interpreter runs kernels under its sanitizer (POOT_INTERP_SANITIZE=1). */
   bool validation;
   /* Folder of compiled kernels; NULL: POOT_PIPELINE_CACHE from the environment,
    * else $XDG_CACHE_HOME/poot or ~/.cache/poot; "off": none. */
@@ -142,8 +143,8 @@ typedef struct poot_device_options {
 } poot_device_options;
 #define POOT_DEVICE_OPTIONS_INIT {sizeof(poot_device_options), false, NULL}
 
-/* Opens "vulkan:1", or "vulkan": its first GPU, else its first CPU device.
- * options may be NULL. */
+/* Opens "vulkan:1", or "vulkan": its first GPU, else its first CPU device; or
+ * "interp", the kernel interpreter. options may be NULL. */
 POOT_API POOT_CHECK poot_error *
 poot_device_open(const char *id, const poot_device_options *options,
                  poot_device **device);

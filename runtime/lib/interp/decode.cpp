@@ -409,8 +409,8 @@ void Decoder::emitElementwise(const kir::Op &op, Handler handler) {
         overflow |= 256;
       auto fast = static_cast<uint32_t>(op.number(AttributeKey::FastMath)) &
                   (kir::NoNaN | kir::NoInf);
-      const bool toInt = op.opcode == Opcode::ArithFPToSI ||
-                         op.opcode == Opcode::ArithFPToUI;
+      const bool toInt =
+          op.opcode == Opcode::ArithFPToSI || op.opcode == Opcode::ArithFPToUI;
       if (overflow || fast || toInt) {
         result.taint = allocate(1, n);
         mergeInto(result.taint, n, taints);
@@ -470,7 +470,8 @@ void Decoder::emitVector(const kir::Op &op) {
   for (kir::ValueId result : op.results)
     if (uint64_t(columns(type(result))) >
         kMostRegisterBytes / program_->workItems)
-      return fail("a vector of ", columns(type(result)), " elements is too long");
+      return fail("a vector of ", columns(type(result)),
+                  " elements is too long");
 
   switch (op.opcode) {
   case Opcode::VectorBroadcast: {
@@ -588,8 +589,9 @@ void Decoder::emitVector(const kir::Op &op) {
   case Opcode::VectorInsertStridedSlice: {
     auto offset = static_cast<uint32_t>(op.number(AttributeKey::Offset));
     for (uint32_t k = 0; k != columns(to); ++k)
-      out.push_back(k >= offset && k - offset < lanes(0) ? columnOf(0, k - offset)
-                                                         : columnOf(1, k));
+      out.push_back(k >= offset && k - offset < lanes(0)
+                        ? columnOf(0, k - offset)
+                        : columnOf(1, k));
     break;
   }
   case Opcode::ArithBitcast:
@@ -650,9 +652,9 @@ uint32_t Decoder::addAccess(const kir::Op &op, uint32_t memory,
   access.leafIndex = leafIndex;
   MemoryInfo &info = program_->memories[memory];
   info.writes |= writes;
-  info.granule =
-      std::gcd(info.granule, std::gcd(info.elementBytes,
-                                      std::gcd<uint64_t>(access.offset, bytes)));
+  info.granule = std::gcd(
+      info.granule,
+      std::gcd(info.elementBytes, std::gcd<uint64_t>(access.offset, bytes)));
   program_->accesses.push_back(access);
   return static_cast<uint32_t>(program_->accesses.size() - 1);
 }
@@ -862,10 +864,10 @@ void Decoder::emitSubgroup(const kir::Op &op) {
       result.taint = allocate(1, 1);
     uint32_t own = sanitize_ ? taintOf(from, 1) : kNone;
     uint32_t lanes = sanitize_ ? taintOf(lane, 1) : kNone;
-    Inst &inst = emit(
-        findSubgroupShuffle(
-            op.get<kir::ShuffleKind>(AttributeKey::ShuffleKind), bytes),
-        result.reg, from.reg, 1);
+    Inst &inst =
+        emit(findSubgroupShuffle(
+                 op.get<kir::ShuffleKind>(AttributeKey::ShuffleKind), bytes),
+             result.reg, from.reg, 1);
     inst.b = lane.reg;
     inst.c = lanes;
     inst.y = own;
@@ -876,8 +878,7 @@ void Decoder::emitSubgroup(const kir::Op &op) {
     emitUse(lane, 1, kLaneIs);
     if (from.taint != kNone)
       result.taint = allocate(1, 1);
-    Inst &inst =
-        emit(findSubgroupBroadcast(bytes), result.reg, from.reg, 1);
+    Inst &inst = emit(findSubgroupBroadcast(bytes), result.reg, from.reg, 1);
     inst.b = lane.reg;
     inst.y = from.taint;
     inst.z = result.taint;
@@ -925,9 +926,9 @@ void Decoder::emitFragment(const kir::Op &op) {
       emitUse(operand(0), columns(moved), kStores);
     else
       result = fresh(moved, false);
-    Inst &inst = emit(stores ? findFragmentStore(bytes)
-                             : findFragmentLoad(bytes),
-                      result.reg, index.reg, columns(moved));
+    Inst &inst =
+        emit(stores ? findFragmentStore(bytes) : findFragmentLoad(bytes),
+             result.reg, index.reg, columns(moved));
     inst.b = stride.reg;
     inst.c = stores ? operand(0).reg : kNone;
     inst.x = access;
@@ -944,9 +945,8 @@ void Decoder::emitFragment(const kir::Op &op) {
     if (a.shape == b.shape)
       handler = findFragmentMma(a.shape.element, to.shape.element);
     if (!handler)
-      return fail("no product of fragments of ",
-                  kir::spelling(a.shape.element), " and ",
-                  kir::spelling(b.shape.element), " in ",
+      return fail("no product of fragments of ", kir::spelling(a.shape.element),
+                  " and ", kir::spelling(b.shape.element), " in ",
                   kir::spelling(to.shape.element));
     for (kir::ValueId id : op.operands)
       emitUse(value(id), columns(type(id)), kShareIs);
@@ -991,8 +991,8 @@ void Decoder::emitOp(const kir::Op &op) {
       const double lowest = isBool ? 0 : INT32_MIN;
       const double highest = isBool ? 1 : UINT32_MAX;
       if (!(given >= lowest && given <= highest) || given != std::trunc(given))
-        return fail("the constant '", name, "' is ", isBool ? "0 or 1"
-                    : "an integer of 32 bits");
+        return fail("the constant '", name, "' is ",
+                    isBool ? "0 or 1" : "an integer of 32 bits");
       auto bits = static_cast<uint32_t>(static_cast<int64_t>(given));
       std::memcpy(data.data(), &bits, isBool ? 1 : 4);
     }
@@ -1068,9 +1068,9 @@ void Decoder::emitOp(const kir::Op &op) {
   const kir::Type &to = type(op.results[0]);
   const kir::Type &from = op.operands.empty() ? to : type(op.operands[0]);
   const bool selects = op.opcode == Opcode::ArithSelect;
-  if (Handler handler = findElementwise(
-          op, selects ? to.shape.element : from.shape.element,
-          to.shape.element))
+  if (Handler handler =
+          findElementwise(op, selects ? to.shape.element : from.shape.element,
+                          to.shape.element))
     return emitElementwise(op, handler);
   emitVector(op);
 }
@@ -1103,8 +1103,8 @@ BlockEdge Decoder::edge(uint32_t block, const std::vector<Value> &from,
   bool overlap = false;
   for (const Move &move : edge.moves) {
     auto after = written.lower_bound(move.source + move.bytes * move.n);
-    overlap |= after != written.begin() &&
-               std::prev(after)->second > move.source;
+    overlap |=
+        after != written.begin() && std::prev(after)->second > move.source;
   }
   if (overlap && edge.moves.size() > 1) {
     std::vector<Move> second;
@@ -1175,10 +1175,10 @@ void Decoder::emitHook(const kir::Op &op, unsigned depth) {
         results[i].reg == kNone ? poison(type(op.results[i])) : results[i];
 }
 
-void Decoder::emitTerminator(
-    const kir::Op &op, const std::vector<uint32_t> &blocks,
-    const std::vector<std::vector<Value>> &parameters, const Return *back,
-    std::vector<Value> &yielded) {
+void Decoder::emitTerminator(const kir::Op &op,
+                             const std::vector<uint32_t> &blocks,
+                             const std::vector<std::vector<Value>> &parameters,
+                             const Return *back, std::vector<Value> &yielded) {
   auto successor = [&](const kir::Successor &to) {
     std::vector<Value> from;
     std::vector<const kir::Type *> types;

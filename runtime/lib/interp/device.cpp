@@ -141,7 +141,8 @@ private:
   Error execute(const Submission &submission);
   Error dispatch(const Command &command);
   Error lost() const {
-    return makeError(failure_->code, failure_->message).with("device", info_.id);
+    return makeError(failure_->code, failure_->message)
+        .with("device", info_.id);
   }
 
   const bool sanitize_;
@@ -172,9 +173,8 @@ Error Interpreter::allocate(uint64_t size, Memory, const std::string &what,
   if (size > info_.info.max_allocation)
     return tooLarge();
   // Kernels may read odd sizes by words or vectors.
-  uint64_t capacity =
-      std::max<uint64_t>((size + kAlignment - 1) / kAlignment * kAlignment,
-                         kAlignment);
+  uint64_t capacity = std::max<uint64_t>(
+      (size + kAlignment - 1) / kAlignment * kAlignment, kAlignment);
   auto *data = static_cast<uint8_t *>(std::aligned_alloc(kAlignment, capacity));
   if (!data)
     return makeError(POOT_OUT_OF_MEMORY, describe(), ": allocating ",
@@ -269,13 +269,12 @@ Error Interpreter::loadKernel(const bundle::BundleFile &file,
   size_t arguments = kernel.arguments() ? kernel.arguments()->size() : 0;
   if ((*program)->buffers().size() != arguments ||
       (*program)->metadata().size() != kernel.metadata_words())
-    return rejected(POOT_CORRUPT_BUNDLE,
-                    weights::concat("it takes ", (*program)->buffers().size(),
-                                    " buffers and ",
-                                    (*program)->metadata().size(),
-                                    " words of metadata, and the bundle says ",
-                                    arguments, " and ",
-                                    kernel.metadata_words()));
+    return rejected(
+        POOT_CORRUPT_BUNDLE,
+        weights::concat("it takes ", (*program)->buffers().size(),
+                        " buffers and ", (*program)->metadata().size(),
+                        " words of metadata, and the bundle says ", arguments,
+                        " and ", kernel.metadata_words()));
   result = std::make_unique<InterpKernel>(name, std::move(*program));
   return success();
 }
@@ -362,8 +361,8 @@ void Interpreter::checkWaits(const std::vector<Command> &commands) {
     const Command &command = commands[i];
     auto add = [&](const Slice &slice, bool writes) {
       if (slice.size)
-        uses.push_back({slice.buffer, slice.offset, slice.offset + slice.size,
-                        writes, i});
+        uses.push_back(
+            {slice.buffer, slice.offset, slice.offset + slice.size, writes, i});
     };
     if (command.kind == Command::Kind::Dispatch) {
       const auto &kernel = static_cast<const InterpKernel &>(*command.kernel);
@@ -391,9 +390,9 @@ void Interpreter::checkWaits(const std::vector<Command> &commands) {
   });
   std::vector<std::string> found;
   for (size_t i = 0; i != uses.size(); ++i)
-    for (size_t j = i + 1; j != uses.size() &&
-                           uses[j].buffer == uses[i].buffer &&
-                           uses[j].begin < uses[i].end;
+    for (size_t j = i + 1;
+         j != uses.size() && uses[j].buffer == uses[i].buffer &&
+         uses[j].begin < uses[i].end;
          ++j) {
       size_t first = std::min(uses[i].command, uses[j].command);
       size_t second = std::max(uses[i].command, uses[j].command);
@@ -532,8 +531,8 @@ Error Interpreter::dispatch(const Command &command) {
     argument.data = buffer->host() + slice.offset;
     argument.size = slice.size;
     // Kernels may read odd sizes by words or vectors; allocate() left room.
-    argument.slack = std::min<uint64_t>(
-        15, buffer->capacity - slice.offset - slice.size);
+    argument.slack =
+        std::min<uint64_t>(15, buffer->capacity - slice.offset - slice.size);
     options.arguments.push_back(argument);
   }
   poot::interp::Findings findings;
@@ -559,8 +558,8 @@ Error Interpreter::dispatch(const Command &command) {
   std::string where = weights::concat("kernel '", kernel.name(), "'");
   if (!command.location.empty())
     where += weights::concat(" (", command.location, ")");
-  return makeError(POOT_DRIVER_ERROR, describe(), ": ", where, " failed: ",
-                   status.message())
+  return makeError(POOT_DRIVER_ERROR, describe(), ": ", where,
+                   " failed: ", status.message())
       .with("kernel", kernel.name());
 }
 

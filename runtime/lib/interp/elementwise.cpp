@@ -82,15 +82,15 @@ POOT_INT_OP(MaxSI, std::max(S(a), S(b)))
 POOT_INT_OP(MaxUI, std::max(a, b))
 // Division by zero gives all ones, as unsigned division does; the lowest number
 // by -1 is itself.
-POOT_INT_OP(DivSI, b == 0        ? -1
+POOT_INT_OP(DivSI, b == 0       ? -1
                    : S(b) == -1 ? static_cast<int64_t>(0 - a)
                                 : S(a) / S(b))
 POOT_INT_OP(RemSI, b == 0 ? S(a) : S(b) == -1 ? 0 : S(a) % S(b))
-POOT_INT_OP(FloorDivSI, b == 0        ? -1
+POOT_INT_OP(FloorDivSI, b == 0       ? -1
                         : S(b) == -1 ? static_cast<int64_t>(0 - a)
                                      : S(a) / S(b) - (S(a) % S(b) != 0 &&
                                                       (S(a) < 0) != (S(b) < 0)))
-POOT_INT_OP(CeilDivSI, b == 0        ? -1
+POOT_INT_OP(CeilDivSI, b == 0       ? -1
                        : S(b) == -1 ? static_cast<int64_t>(0 - a)
                                     : S(a) / S(b) + (S(a) % S(b) != 0 &&
                                                      (S(a) < 0) == (S(b) < 0)))
@@ -255,7 +255,7 @@ POOT_FLOAT_OP(Atan2, std::atan2(a, b))
 POOT_FLOAT_OP(Atanh, std::atanh(a))
 POOT_FLOAT_OP(Cbrt, std::cbrt(a))
 POOT_FLOAT_OP(Ceil, std::ceil(a))
-POOT_FLOAT_OP(ClampF, a < b ? b : a > c ? c : a)
+POOT_FLOAT_OP(ClampF, a<b ? b : a> c ? c : a)
 POOT_FLOAT_OP(Cos, std::cos(a))
 POOT_FLOAT_OP(Cosh, std::cosh(a))
 POOT_FLOAT_OP(Erf, std::erf(a))
@@ -455,7 +455,8 @@ template <class A, class R> void convertFloat(Machine &m, const Inst &i) {
 
 /// VALUE to the neighbours of R that it lies between, by a mode other than to
 /// nearest even.
-template <class R> typename R::Storage roundBy(double value, kir::Rounding mode) {
+template <class R>
+typename R::Storage roundBy(double value, kir::Rounding mode) {
   using D = typename R::Storage;
   D near = R::narrow(value);
   double got = static_cast<double>(R::load(near));
@@ -473,7 +474,8 @@ template <class R> typename R::Storage roundBy(double value, kir::Rounding mode)
   U toward = static_cast<U>(away ? bits - 1 : bits);
   U outward = static_cast<U>(away ? bits : bits + 1);
   if (value < 0 && !(bits & top)) // -tiny became +0? narrow keeps signs.
-    toward = static_cast<U>(toward | top), outward = static_cast<U>(outward | top);
+    toward = static_cast<U>(toward | top),
+    outward = static_cast<U>(outward | top);
   U chosen = bits;
   switch (mode) {
   case kir::Rounding::Downward:
@@ -582,9 +584,8 @@ template <class F> Handler intBinary(Element e) {
   return withInt(e, [](auto i) -> Handler { return int2<decltype(i), F>; });
 }
 template <class F, bool isSigned> Handler intDivision(Element e) {
-  return withInt(e, [](auto i) -> Handler {
-    return division<decltype(i), F, isSigned>;
-  });
+  return withInt(
+      e, [](auto i) -> Handler { return division<decltype(i), F, isSigned>; });
 }
 template <class F> Handler intShift(Element e) {
   return withInt(e, [](auto i) -> Handler { return shift<decltype(i), F>; });
@@ -814,9 +815,8 @@ Handler poot::interp::findElementwise(const kir::Op &op, Element from,
 #undef POOT_TEST
 
   case Opcode::ArithSelect:
-    return withBytes(kir::byteSize(to), [](auto t) -> Handler {
-      return selectOf<decltype(t)>;
-    });
+    return withBytes(kir::byteSize(to),
+                     [](auto t) -> Handler { return selectOf<decltype(t)>; });
   case Opcode::ArithExtSI:
   case Opcode::ArithIndexCast:
     return intToInt(true);
@@ -941,7 +941,8 @@ void poot::interp::checkIntFlags(Machine &m, const Inst &i) {
           width = kir::bitWidth(result);
           break;
         }
-        __int128 end = static_cast<__int128>(1) << (isSigned ? width - 1 : width);
+        __int128 end = static_cast<__int128>(1)
+                       << (isSigned ? width - 1 : width);
         lost |= exact >= end || exact < (isSigned ? -end : 0);
       }
       // Exact division and right shifts lose nothing.
@@ -1003,8 +1004,8 @@ void poot::interp::checkFloatToInt(Machine &m, const Inst &i) {
 }
 
 void poot::interp::checkUse(Machine &m, const Inst &i) {
-  static constexpr const char *texts[] = {
-      "an index is", "what is stored is", "an atomic takes", "a lane is",
-      "a subgroup operation takes"};
+  static constexpr const char *texts[] = {"an index is", "what is stored is",
+                                          "an atomic takes", "a lane is",
+                                          "a subgroup operation takes"};
   m.san->checkUse(m, i.a, i.n, i.site, texts[i.x]);
 }

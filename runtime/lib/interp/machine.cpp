@@ -142,10 +142,9 @@ void Machine::fault(Fault fault, uint32_t site, uint32_t lane,
   report.kernel = program.name();
   report.message = std::move(message);
   report.path = program.path(site);
-  report.notes.push_back(
-      {concat("in ",
-              describeItem(program, workgroupNumber, options.grid, lane)),
-       {}});
+  report.notes.push_back({concat("in ", describeItem(program, workgroupNumber,
+                                                     options.grid, lane)),
+                          {}});
   std::string text = toText(report);
   text.pop_back();
   fail(Status(StatusCode::InvalidArgument, std::move(text)));

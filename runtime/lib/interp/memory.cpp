@@ -147,8 +147,8 @@ void eachAtomic(Machine &m, const Inst &i, bool reads, bool writes, F body) {
         m.san->access(access.memory, at, access.bytes, Kind::AtomicRead, scope,
                       l, i.site);
       if (writes)
-        m.san->access(access.memory, at, access.bytes, Kind::AtomicWrite,
-                      scope, l, i.site);
+        m.san->access(access.memory, at, access.bytes, Kind::AtomicWrite, scope,
+                      l, i.site);
       if (reads)
         m.san->acquire(access.memory, at, order, scope, l);
     }
@@ -156,8 +156,8 @@ void eachAtomic(Machine &m, const Inst &i, bool reads, bool writes, F body) {
   });
 }
 
-template <class T> using Bits =
-    std::conditional_t<sizeof(T) == 8, uint64_t, uint32_t>;
+template <class T>
+using Bits = std::conditional_t<sizeof(T) == 8, uint64_t, uint32_t>;
 template <class T> T fromBits(Bits<T> bits) {
   T value;
   std::memcpy(&value, &bits, sizeof value);
@@ -205,9 +205,9 @@ template <class T> void atomicCas(Machine &m, const Inst &i) {
 template <class T> void atomicLoad(Machine &m, const Inst &i) {
   T *d = m.at<T>(i.d);
   eachAtomic(m, i, true, false, [&](uint8_t *place, uint32_t l) {
-    d[l] = place ? __atomic_load_n(reinterpret_cast<T *>(place),
-                                   __ATOMIC_SEQ_CST)
-                 : T();
+    d[l] = place
+               ? __atomic_load_n(reinterpret_cast<T *>(place), __ATOMIC_SEQ_CST)
+               : T();
   });
 }
 
@@ -283,9 +283,9 @@ POOT_BY_BYTES(findVarLoad, varLoad)
 POOT_BY_BYTES(findVarStore, varStore)
 
 #define POOT_BY_ELEMENT(Function, element)                                     \
-  (element) == kir::Element::F32   ? Handler(Function<float>)                  \
-  : kir::byteSize(element) == 8 ? Handler(Function<uint64_t>)                  \
-                                : Handler(Function<uint32_t>)
+  (element) == kir::Element::F32 ? Handler(Function<float>)                    \
+  : kir::byteSize(element) == 8  ? Handler(Function<uint64_t>)                 \
+                                 : Handler(Function<uint32_t>)
 Handler poot::interp::findAtomicRmw(kir::AtomicKind, kir::Element element) {
   return POOT_BY_ELEMENT(atomicRmw, element);
 }

@@ -32,9 +32,9 @@ inline constexpr uint32_t kNone = UINT32_MAX;
 
 /// Why an element is undefined.
 enum Taint : uint8_t {
-  kPoison = 1,       ///< An operation's result.
-  kUnwritten = 2,    ///< A variable that was not written.
-  kForeignLane = 4,  ///< From a lane that isn't there.
+  kPoison = 1,      ///< An operation's result.
+  kUnwritten = 2,   ///< A variable that was not written.
+  kForeignLane = 4, ///< From a lane that isn't there.
 };
 
 struct Inst {
@@ -116,7 +116,7 @@ struct Constant {
   };
   Kind kind = Kind::Data;
   uint32_t reg = 0, bytes = 4, n = 1;
-  uint32_t number = 0; ///< Dimension, or which metadata.
+  uint32_t number = 0;       ///< Dimension, or which metadata.
   std::vector<uint8_t> data; ///< n elements.
 };
 
@@ -200,7 +200,8 @@ public:
 
   template <class T> T *at(uint32_t reg, uint32_t column = 0) {
     return reinterpret_cast<T *>(
-        registers_ + (uint64_t(reg) + uint64_t(column) * sizeof(T)) * workItems);
+        registers_ +
+        (uint64_t(reg) + uint64_t(column) * sizeof(T)) * workItems);
   }
   template <class F> void each(F body) const {
     if (dense) {
@@ -243,9 +244,9 @@ private:
   uint8_t *registers_ = nullptr;
   std::unique_ptr<uint8_t[]> workgroupStorage_;
   uint8_t *workgroupBytes_ = nullptr;
-  std::vector<uint64_t> waiting_; ///< words_ for each segment.
-  std::vector<uint64_t> ready_;   ///< Bits of segments with work-items.
-  std::vector<uint64_t> parked_;  ///< As waiting_, at barriers.
+  std::vector<uint64_t> waiting_;  ///< words_ for each segment.
+  std::vector<uint64_t> ready_;    ///< Bits of segments with work-items.
+  std::vector<uint64_t> parked_;   ///< As waiting_, at barriers.
   std::vector<uint32_t> barriers_; ///< Segments of parked_ in use.
   std::vector<uint32_t> scratch_;
   uint32_t words_ = 1;

@@ -7,8 +7,9 @@ using namespace poot::interp;
 
 std::string_view poot::interp::getName(Fault fault) {
   static constexpr std::string_view names[kFaults] = {
-      "out-of-bounds", "race",  "uninitialized", "poison",     "divergent-barrier",
-      "division",      "shift", "subgroup",      "unreachable"};
+      "out-of-bounds",     "race",     "uninitialized", "poison",
+      "divergent-barrier", "division", "shift",         "subgroup",
+      "unreachable"};
   return names[static_cast<unsigned>(fault)];
 }
 

@@ -73,8 +73,8 @@ void Sanitizer::start(Machine &machine) {
       end = std::max(end, ranges[last].end);
       writes |= info.writes;
       granule = std::gcd(granule, info.granule);
-      granule = std::gcd(granule,
-                         uint64_t(ranges[last].begin - ranges[first].begin));
+      granule =
+          std::gcd(granule, uint64_t(ranges[last].begin - ranges[first].begin));
     }
     if (writes) {
       Region region;
@@ -247,11 +247,10 @@ void Sanitizer::race(const Entry &earlier, const char *earlierWas,
   uint32_t items = program_.workItems;
   const MemoryInfo &info = program_.memories[memory];
   std::vector<Report::Note> notes;
-  notes.push_back(
-      {concat("the other access, ", earlierWas, ", by ",
-              describeItem(program_, earlier.item / items, options_.grid,
-                           earlier.item % items)),
-       program_.path(earlier.site)});
+  notes.push_back({concat("the other access, ", earlierWas, ", by ",
+                          describeItem(program_, earlier.item / items,
+                                       options_.grid, earlier.item % items)),
+                   program_.path(earlier.site)});
   report(Fault::Race, site, lane,
          concat("data race: ", now, " of element ", at / info.elementBytes,
                 " of ", info.name, " is not ordered with ", earlierWas,
@@ -293,7 +292,7 @@ void Sanitizer::access(uint32_t memory, uint64_t at, uint64_t bytes, Kind kind,
   const Entry entry = {now_, item, site};
   const uint64_t first = (shadow.offset + at) / region.granule;
   const uint64_t last = (shadow.offset + at + bytes - 1) / region.granule;
-  const char *doing = atomic ? writes ? "an atomic update" : "an atomic read"
+  const char *doing = atomic   ? writes ? "an atomic update" : "an atomic read"
                       : writes ? "a write"
                                : "a read";
   for (uint64_t c = first; c <= last; ++c) {

@@ -4,10 +4,10 @@
 // accesses: the work-item, the instruction, and a time. Times count periods
 // between synchronizations. Two accesses are ordered if one work-item made
 // both; if a barrier of their workgroup lies between; or if the first one's
-// work-item released to a place that the second one's acquired from, with scopes
-// that include both, directly or through others. What a work-item knows of
-// others is a clock: for workgroups and for single work-items, the time up to
-// which their accesses come before.
+// work-item released to a place that the second one's acquired from, with
+// scopes that include both, directly or through others. What a work-item knows
+// of others is a clock: for workgroups and for single work-items, the time up
+// to which their accesses come before.
 
 #ifndef POOT_INTERP_SANITIZER_H
 #define POOT_INTERP_SANITIZER_H
@@ -80,8 +80,8 @@ private:
     std::vector<std::unique_ptr<Page>> pages;
   };
   struct Shadow {
-    uint32_t region = kNone; ///< None: never written, so no races.
-    uint64_t offset = 0;     ///< Of the memory in the region.
+    uint32_t region = kNone;  ///< None: never written, so no races.
+    uint64_t offset = 0;      ///< Of the memory in the region.
     uint32_t written = kNone; ///< Into written_; none: all is initialized.
   };
   /// Which bytes were written; cleared by raising the generation.

@@ -18,8 +18,7 @@ template <class F> void eachSubgroup(Machine &m, F body) {
   for (uint32_t first = 0; first != m.count;) {
     uint32_t subgroup = m.lanes[first] / m.program.subgroupSize;
     uint32_t end = first + 1;
-    while (end != m.count &&
-           m.lanes[end] / m.program.subgroupSize == subgroup)
+    while (end != m.count && m.lanes[end] / m.program.subgroupSize == subgroup)
       ++end;
     body(first, end);
     first = end;
@@ -86,8 +85,8 @@ template <class E> void inclusive(Machine &m, const Inst &i) {
     T sum = a[m.lanes[first]];
     d[m.lanes[first]] = sum;
     for (uint32_t p = first + 1; p != end; ++p)
-      d[m.lanes[p]] = sum = E::template combine<kir::ReduceKind::Add>(
-          sum, a[m.lanes[p]]);
+      d[m.lanes[p]] = sum =
+          E::template combine<kir::ReduceKind::Add>(sum, a[m.lanes[p]]);
   });
 }
 template <class E> void exclusive(Machine &m, const Inst &i) {
@@ -106,9 +105,9 @@ template <class E> void exclusive(Machine &m, const Inst &i) {
 }
 template <class E> Handler reduction(kir::ReduceKind kind) {
   using Q = kir::ReduceKind;
-  static constexpr Handler table[] = {
-      reduce<E, Q::Add>, reduce<E, Q::Mul>,  reduce<E, Q::Min>,
-      reduce<E, Q::Max>, reduce<E, Q::UMin>, reduce<E, Q::UMax>};
+  static constexpr Handler table[] = {reduce<E, Q::Add>,  reduce<E, Q::Mul>,
+                                      reduce<E, Q::Min>,  reduce<E, Q::Max>,
+                                      reduce<E, Q::UMin>, reduce<E, Q::UMax>};
   return table[static_cast<unsigned>(kind)];
 }
 template <class F> Handler withElement(kir::Element element, F body) {
@@ -178,7 +177,8 @@ template <bool all> void vote(Machine &m, const Inst &i) {
   eachSubgroup(m, [&](uint32_t first, uint32_t end) {
     bool result = all;
     for (uint32_t p = first; p != end; ++p)
-      result = all ? result && (a[m.lanes[p]] & 1) : result || (a[m.lanes[p]] & 1);
+      result =
+          all ? result && (a[m.lanes[p]] & 1) : result || (a[m.lanes[p]] & 1);
     for (uint32_t p = first; p != end; ++p)
       d[m.lanes[p]] = result;
   });
@@ -227,7 +227,8 @@ void eachElement(Machine &m, const Inst &i, Sanitizer::Kind kind, F body) {
     const uint32_t stride = m.at<uint32_t>(i.b)[holders.first];
     if (m.san)
       for (uint32_t l = holders.first; l != holders.first + holders.count; ++l)
-        if (m.at<uint32_t>(i.a)[l] != index || m.at<uint32_t>(i.b)[l] != stride) {
+        if (m.at<uint32_t>(i.a)[l] != index ||
+            m.at<uint32_t>(i.b)[l] != stride) {
           m.fault(Fault::Subgroup, i.site, l,
                   "the index or the stride of a fragment differs between the "
                   "lanes of a subgroup");
@@ -242,13 +243,14 @@ void eachElement(Machine &m, const Inst &i, Sanitizer::Kind kind, F body) {
         if (at < memory.count) {
           place = memory.data + at * memory.elementBytes;
           if (m.san)
-            m.san->access(access.memory, at * memory.elementBytes,
-                          access.bytes, kind, kir::Scope::Device, lane, i.site);
+            m.san->access(access.memory, at * memory.elementBytes, access.bytes,
+                          kind, kir::Scope::Device, lane, i.site);
         } else {
           m.fault(Fault::OutOfBounds, i.site, lane,
-                  concat("element (", r, ", ", c, ") of a fragment is at index ",
-                         at, " of ", m.program.memories[access.memory].name,
-                         ", which has ", memory.count, " elements"));
+                  concat("element (", r, ", ", c,
+                         ") of a fragment is at index ", at, " of ",
+                         m.program.memories[access.memory].name, ", which has ",
+                         memory.count, " elements"));
           if (m.failed())
             return;
         }

@@ -136,7 +136,8 @@ template <class F> struct FloatReduce {
     return (a < b) != highest ? x : y;
   }
 };
-template <class R, kir::CombiningKind K> void reduce(Machine &m, const Inst &i) {
+template <class R, kir::CombiningKind K>
+void reduce(Machine &m, const Inst &i) {
   using T = typename R::T;
   T *d = m.at<T>(i.d);
   m.each([&](uint32_t l) {
@@ -150,10 +151,10 @@ template <class R, kir::CombiningKind K> void reduce(Machine &m, const Inst &i) 
 template <class R> Handler reduction(kir::CombiningKind kind) {
   using Q = kir::CombiningKind;
   static constexpr Handler table[] = {
-      reduce<R, Q::Add>,   reduce<R, Q::Mul>,     reduce<R, Q::MinUI>,
-      reduce<R, Q::MinSI>, reduce<R, Q::MinNumF>, reduce<R, Q::MaxUI>,
-      reduce<R, Q::MaxSI>, reduce<R, Q::MaxNumF>, reduce<R, Q::And>,
-      reduce<R, Q::Or>,    reduce<R, Q::Xor>,     reduce<R, Q::MinimumF>,
+      reduce<R, Q::Add>,     reduce<R, Q::Mul>,     reduce<R, Q::MinUI>,
+      reduce<R, Q::MinSI>,   reduce<R, Q::MinNumF>, reduce<R, Q::MaxUI>,
+      reduce<R, Q::MaxSI>,   reduce<R, Q::MaxNumF>, reduce<R, Q::And>,
+      reduce<R, Q::Or>,      reduce<R, Q::Xor>,     reduce<R, Q::MinimumF>,
       reduce<R, Q::MaximumF>};
   return table[static_cast<unsigned>(kind)];
 }

@@ -35,8 +35,8 @@ enum class Fault : uint8_t {
   DivergentBarrier, ///< Not all of the workgroup come to a barrier.
   Division,         ///< Integer division by zero, or the lowest number by -1.
   Shift,            ///< A shift by as many bits as the value has, or more.
-  Subgroup,         ///< A subgroup operation that names a lane that isn't there.
-  Unreachable,      ///< Control came where the kernel says it never does.
+  Subgroup,    ///< A subgroup operation that names a lane that isn't there.
+  Unreachable, ///< Control came where the kernel says it never does.
 };
 inline constexpr unsigned kFaults = 9;
 /// "out-of-bounds", "race", ...
