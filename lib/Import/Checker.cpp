@@ -6,6 +6,7 @@
 #include "clang/AST/Attr.h"
 #include "clang/AST/DeclTemplate.h"
 #include "clang/AST/ExprConcepts.h"
+#include "clang/AST/StmtOpenMP.h"
 #include "clang/Basic/Builtins.h"
 #include "clang/Basic/Stack.h"
 #include "llvm/ADT/StringSwitch.h"
@@ -34,6 +35,7 @@ public:
 private:
   void report(Diagnostic diagnostic, SourceLocation loc,
               const llvm::Twine &what) {
+    ++reports;
     reporter.error(diagnostic, loc, what + " in a kernel");
   }
 
@@ -41,6 +43,8 @@ private:
   std::optional<Complaint> complainAbout(QualType type);
   std::optional<Complaint> complainAboutRecord(QualType type,
                                                const CXXRecordDecl *record);
+  std::optional<Complaint> complainAboutMembers(QualType type,
+                                                const CXXRecordDecl *record);
   std::optional<Complaint> complainAboutElement(QualType type);
   bool isParameter(QualType type);
   bool checkType(QualType type, SourceLocation loc);
@@ -53,7 +57,7 @@ private:
   void enter(const FunctionDecl *function, SourceLocation loc);
   void call(const CallExpr *expr);
   bool libraryCall(const FunctionDecl *function, const CallExpr *expr);
-  void atomic(const CallExpr *expr);
+  void atomic(const CallExpr *expr, llvm::StringRef op);
   void arguments(const CallExpr *expr);
 
   // Statements and expressions.
@@ -76,6 +80,7 @@ private:
   std::vector<const FunctionDecl *> stack;
   llvm::DenseSet<const FunctionDecl *> done;
   llvm::DenseMap<const Type *, std::optional<Complaint>> types;
+  unsigned reports = 0;
 };
 
 } // namespace
@@ -83,6 +88,10 @@ private:
 static std::string quote(QualType type) {
   PrintingPolicy policy{LangOptions()};
   policy.adjustForCPlusPlus();
+  if (auto *vector = type->getAs<clang::VectorType>())
+    return "'vec<" +
+           vector->getElementType().getUnqualifiedType().getAsString(policy) +
+           ", " + std::to_string(vector->getNumElements()) + ">'";
   return "'" + type.getUnqualifiedType().getAsString(policy) + "'";
 }
 
@@ -110,8 +119,22 @@ static bool isStream(QualType type) {
 // Types
 //===----------------------------------------------------------------------===//
 
+/// Of a class of the standard library, what is inside is nobody's business.
 std::optional<Complaint>
 Checker::complainAboutRecord(QualType type, const CXXRecordDecl *record) {
+  auto complaint = complainAboutMembers(type, record);
+  if (!complaint || !isInStd(record))
+    return complaint;
+  Diagnostic d = complaint->diagnostic;
+  if (d == Diagnostic::Union || d == Diagnostic::Virtual ||
+      d == Diagnostic::VirtualBase || d == Diagnostic::Destructor ||
+      d == Diagnostic::BitField || d == Diagnostic::Container)
+    return Complaint{Diagnostic::Container, "object of type " + quote(type)};
+  return complaint;
+}
+
+std::optional<Complaint>
+Checker::complainAboutMembers(QualType type, const CXXRecordDecl *record) {
   auto is = [&](Diagnostic diagnostic, const llvm::Twine &text) {
     return Complaint{diagnostic, text.str()};
   };
@@ -124,11 +147,6 @@ Checker::complainAboutRecord(QualType type, const CXXRecordDecl *record) {
     return is(Diagnostic::Io, "stream of type " + name);
   if (record->isUnion())
     return is(Diagnostic::Union, "union " + name);
-  if (isInStd(record) &&
-      (record->isPolymorphic() || !record->hasTrivialDestructor())) {
-    // A pair or tuple of such a thing is named by what it holds.
-    return is(Diagnostic::Container, "object of type " + name);
-  }
   if (record->isPolymorphic())
     return is(Diagnostic::Virtual, "class " + name + " with virtual functions");
   if (record->getNumVBases() != 0)
@@ -501,7 +519,7 @@ void Checker::arguments(const CallExpr *expr) {
     visit(argument);
 }
 
-void Checker::atomic(const CallExpr *expr) {
+void Checker::atomic(const CallExpr *expr, llvm::StringRef op) {
   const Expr *where = expr->getArg(0);
   QualType type = where->getType().getCanonicalType().getUnqualifiedType();
   uint64_t width = ast.getTypeSize(type);
@@ -512,6 +530,9 @@ void Checker::atomic(const CallExpr *expr) {
   if (!isInteger && !isFloat)
     report(Diagnostic::AtomicType, where->getExprLoc(),
            "atomic operation on " + quote(type));
+  else if (isFloat && op == "kernel.atomic_cas")
+    report(Diagnostic::AtomicType, where->getExprLoc(),
+           "compare-exchange of float");
 }
 
 void Checker::call(const CallExpr *expr) {
@@ -535,7 +556,7 @@ void Checker::call(const CallExpr *expr) {
   if (auto annotation = findAnnotation(function, "poot.op")) {
     if (!annotation->empty() && expr->getNumArgs() > 0 &&
         getText(annotation->front()).starts_with("kernel.atomic_"))
-      atomic(expr);
+      atomic(expr, getText(annotation->front()));
     if (auto *member = dyn_cast<CXXMemberCallExpr>(expr))
       visit(member->getImplicitObjectArgument());
     for (const Expr *argument : expr->arguments())
@@ -620,6 +641,9 @@ void Checker::variable(const VarDecl *variable) {
   }
   if (!checkType(type, loc))
     return;
+  if (type->isFunctionPointerType() && !isConstant)
+    return report(Diagnostic::IndirectCall, loc,
+                  "variable " + name + " that points to a function");
   if (variable->hasAttr<CleanupAttr>())
     report(Diagnostic::Destructor, loc, "cleanup of the variable " + name);
   if (!variable->isConstexpr())
@@ -687,6 +711,16 @@ void Checker::cast(const CastExpr *expr) {
   case CK_BitCast:
     if (!to->isPointerType())
       break; // of the bits of a vector
+    if (from->isVoidPointerType()) {
+      // As of what malloc gives, which is said alone.
+      unsigned before = reports;
+      visit(expr->getSubExpr());
+      if (reports == before)
+        report(Diagnostic::ReinterpretCast, loc,
+               "conversion of '" + from.getAsString() + "' to '" +
+                   to.getAsString() + "'");
+      return;
+    }
     [[fallthrough]];
   case CK_LValueBitCast:
   case CK_ReinterpretMemberPointer:
@@ -848,6 +882,8 @@ void Checker::statement(const Stmt *stmt) {
   }
   if (isa<CoroutineBodyStmt, CoreturnStmt>(stmt))
     return report(Diagnostic::Coroutine, loc, "coroutine");
+  if (isa<OMPExecutableDirective>(stmt))
+    return report(Diagnostic::Statement, loc, "OpenMP directive");
   if (auto *s = dyn_cast<AttributedStmt>(stmt))
     return visit(s->getSubStmt());
   if (auto *s = dyn_cast<CXXForRangeStmt>(stmt)) {

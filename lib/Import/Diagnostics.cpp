@@ -128,8 +128,8 @@ bool Reporter::say(Diagnostic diagnostic, clang::SourceLocation loc,
   // Where the checker found something, the importer meets it again, perhaps
   // under another name, and can't name expressions that depend on it.
   if (isImporting && !found.empty() &&
-      (found.count(diagnostic) || diagnostic == Diagnostic::Expression ||
-       lines.count(getLine(loc))))
+      (diagnostic == Diagnostic::Expression || lines.count(getLine(loc)) ||
+       (diagnostic == Diagnostic::Goto && found.count(diagnostic))))
     return false;
   if (!isImporting && isError) {
     found.insert(diagnostic);

@@ -90,7 +90,7 @@ llvm::StringRef getName(Finding::Kind kind);
 
 inline constexpr int64_t kDefaultWorkgroupLimit = 32768;
 
-/// Calls REPORT for everything that is found, in the order of the kernel.
+/// Calls REPORT for everything that is found: arrays, barriers, then indices.
 void analyzeKernel(FuncOp kernel, int64_t workgroupLimit,
                    llvm::function_ref<void(const Finding &)> report);
 
