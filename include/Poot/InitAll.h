@@ -47,6 +47,7 @@ inline void registerAllDialects(mlir::DialectRegistry &registry) {
 
 inline void registerAllPasses() {
   graph::registerGraphPasses();
+  graph::registerPipelines();
   kernel::registerPootKernelPasses();
   kernel::registerKernelPipelines();
   registerPootTargetPasses();

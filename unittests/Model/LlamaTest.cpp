@@ -95,9 +95,16 @@ public:
   }
 
   /// Traces the entries of SHAPES; afterwards `step` runs them.
-  void trace(const std::vector<StepShape> &shapes, bool hoist = false) {
+  void trace(const std::vector<StepShape> &shapes, bool hoist = false,
+             bool composites = false) {
     module = traceModel(context, model, shapes);
     ASSERT_TRUE(module);
+    if (composites) {
+      mlir::PassManager passes(&context);
+      graph::buildCompositesPipeline(passes);
+      passes.addPass(graph::createGraphVerify());
+      ASSERT_TRUE(succeeded(passes.run(*module)));
+    }
     if (hoist) {
       mlir::PassManager passes(&context);
       passes.addPass(mlir::createCanonicalizerPass());
@@ -288,6 +295,63 @@ TEST(Llama, HalfPrecisionIsNear) {
   EXPECT_NE(half, all);
 }
 
+/// Number of OPs in the module.
+template <class Op> unsigned count(mlir::ModuleOp module) {
+  unsigned found = 0;
+  module.walk([&](Op) { ++found; });
+  return found;
+}
+
+/// What remains of a step once composites are found: no product, no reduction
+/// and no weight that is decoded or widened as a whole.
+void expectComposites(mlir::ModuleOp module, unsigned entries,
+                      unsigned layers) {
+  EXPECT_EQ(count<graph::AttentionOp>(module), entries * layers);
+  EXPECT_EQ(count<graph::RopeOp>(module), entries * layers * 2);
+  EXPECT_EQ(count<graph::RmsNormOp>(module), entries * (layers * 2 + 1));
+  EXPECT_EQ(count<graph::ReduceOp>(module), 0u);
+  EXPECT_EQ(count<graph::PackedDequantOp>(module), 0u);
+}
+
+/// Both forms of rotation, both caches, f16 and f32: the composites compute
+/// what the primitives did, bit for bit, because the oracle takes them apart
+/// again.
+TEST(Llama, CompositesComputeTheSame) {
+  for (Source source : {Source::Gguf, Source::HuggingFace})
+    for (CacheLayout cache : {CacheLayout::Contiguous, CacheLayout::Paged})
+      for (ElementType activation : {ElementType::F32, ElementType::F16}) {
+        StepShape chunk = prefill(3, LogitsRows::All), one = decode();
+        chunk.rows = one.rows = 2;
+        for (StepShape *shape : {&chunk, &one}) {
+          shape->cache = cache;
+          shape->blockSize = 2;
+          shape->numerics = {activation, ElementType::BF16, ElementType::F32};
+        }
+        std::vector<Floats> logits;
+        for (bool composites : {false, true}) {
+          Llama llama(source);
+          llama.trace({chunk, one}, /*hoist=*/false, composites);
+          if (composites)
+            expectComposites(*llama.module, 2, 2);
+          std::vector<Ints> first = {{3, 17, 5, 20, 0, 0},
+                                     {0, 1, 2, 0, 1, -1},
+                                     {0, 1, 2, 8, 9, -1},
+                                     {2, 1}};
+          std::vector<Ints> second = {{20, 9}, {3, 2}, {3, 10}, {0, 0}};
+          // The identity, so that slots are those of the contiguous cache.
+          if (cache == CacheLayout::Paged)
+            for (std::vector<Ints> *slots : {&first, &second})
+              slots->push_back({0, 1, 2, 3, 4, 5, 6, 7});
+          if (chunk.logits == LogitsRows::All)
+            first.erase(first.begin() + 3);
+          logits.push_back(llama.logits(chunk, first));
+          logits.push_back(llama.logits(one, second));
+        }
+        EXPECT_EQ(logits[0], logits[2]);
+        EXPECT_EQ(logits[1], logits[3]);
+      }
+}
+
 TEST(Llama, EntriesOfOneModuleShareDequantizedWeights) {
   Llama llama(Source::Gguf);
   for (auto &[role, weight] : llama.model.weights)
@@ -327,12 +391,30 @@ TEST(Llama, StepErrors) {
 
 TEST(Llama, EveryPresetTraces) {
   for (const std::string &name : presetNames()) {
-    auto model = presetModel(name, ElementType::BF16);
+    auto model = presetModel(name, ElementType::Q8_0);
     ASSERT_TRUE(model) << model.status().message();
     mlir::MLIRContext context;
-    StepShape chunk = prefill(32, LogitsRows::Last), one = decode();
-    chunk.capacity = one.capacity = 1024;
-    EXPECT_TRUE(traceModel(context, *model, {chunk, one})) << name;
+    StepShape chunk = prefill(37, LogitsRows::Last), one = decode();
+    chunk.capacity = one.capacity = 1021;
+    chunk.numerics = {ElementType::F16, ElementType::F16, ElementType::F32};
+    one.numerics = {ElementType::F32, ElementType::F16, ElementType::F32};
+    auto module = traceModel(context, *model, {chunk, one});
+    ASSERT_TRUE(module) << name;
+    mlir::PassManager passes(&context);
+    graph::buildCompositesPipeline(passes);
+    ASSERT_TRUE(succeeded(passes.run(*module)));
+    SCOPED_TRACE(name);
+    auto layers = static_cast<unsigned>(model->config.layers);
+    expectComposites(*module, 2, layers);
+    EXPECT_EQ(count<graph::MatmulOp>(*module), 0u);
+    // No buffer of scores: nothing runs along tokens and positions, whose
+    // extents nothing else has.
+    module->walk([&](mlir::Operation *op) {
+      for (mlir::Type type : op->getResultTypes())
+        if (auto tensor = llvm::dyn_cast<mlir::RankedTensorType>(type))
+          EXPECT_FALSE(llvm::is_contained(tensor.getShape(), 37) &&
+                       llvm::is_contained(tensor.getShape(), 1021));
+    });
   }
 }
 

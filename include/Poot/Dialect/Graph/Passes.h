@@ -26,6 +26,12 @@ bool isView(mlir::Operation *op);
 /// Replaces OP by its decomposition.
 void decompose(CompositeOpInterface op);
 
+/// Canonicalizes and finds composites, in the order in which the passes build
+/// on each other. Belongs before graph-hoist-computed.
+void buildCompositesPipeline(mlir::OpPassManager &pm);
+/// Registers it as poot-graph-composites.
+void registerPipelines();
+
 #define GEN_PASS_REGISTRATION
 #include "Poot/Dialect/Graph/Passes.h.inc"
 
