@@ -8,6 +8,14 @@ using namespace poot;
 using namespace poot::library;
 using namespace poot::test;
 
+std::vector<Spec> poot::test::currentSpecs() {
+  return {POOT_TEST_SPEC(batches),    POOT_TEST_SPEC(rows),
+          POOT_TEST_SPEC(columns),    POOT_TEST_SPEC(depth),
+          POOT_TEST_SPEC(block_rows), POOT_TEST_SPEC(block_columns),
+          POOT_TEST_SPEC(steps),      POOT_TEST_SPEC(right_transposed),
+          POOT_TEST_SPEC(experts)};
+}
+
 namespace {
 
 struct Case {
@@ -50,18 +58,8 @@ std::vector<double> reference(const Case &c, const std::vector<T> &left,
   return result;
 }
 
-template <class T> buffer<const T> in(const std::vector<T> &values) {
-  return {values.data(), values.size()};
-}
-template <class T> buffer<T> out(std::vector<T> &values) {
-  return {values.data(), values.size()};
-}
-template <class T> buffer<const vec<T, 4>> in4(const std::vector<T> &values) {
-  return {reinterpret_cast<const vec<T, 4> *>(values.data()),
-          values.size() / 4};
-}
-
-template <class Acc> void testMatmul(double scale, double tolerance) {
+template <class Acc>
+void testMatmul(const std::string &name, double scale, double tolerance) {
   Random random(1);
   for (const Case &c : cases(1)) {
     specialize(c);
@@ -76,19 +74,18 @@ template <class Acc> void testMatmul(double scale, double tolerance) {
       block_columns = across;
       steps = unrolled;
       std::vector<Acc> result(c.batches * c.rows * c.columns);
-      launchInvocations(int64_t(c.batches) * divide_up(c.rows, down) *
-                            divide_up(c.columns, across),
-                        64,
-                        [&] { matmul<Acc>(in(left), in(right), out(result)); });
+      run(invocations(name, int64_t(c.batches) * divide_up(c.rows, down) *
+                                divide_up(c.columns, across)),
+          matmul<Acc>, in(left), in(right), out(result));
       expectNear(result, expected, tolerance);
     }
   }
 }
 
-TEST(Matmul, F32) { testMatmul<float>(1, 1e-5); }
-TEST(Matmul, F64) { testMatmul<double>(1, 1e-14); }
-TEST(Matmul, I32) { testMatmul<int32_t>(1000, 0); }
-TEST(Matmul, I64) { testMatmul<int64_t>(100000, 0); }
+TEST(Matmul, F32) { testMatmul<float>("matmul_f32", 1, 1e-5); }
+TEST(Matmul, F64) { testMatmul<double>("matmul_f64", 1, 1e-14); }
+TEST(Matmul, I32) { testMatmul<int32_t>("matmul_i32", 1000, 0); }
+TEST(Matmul, I64) { testMatmul<int64_t>("matmul_i64", 100000, 0); }
 
 TEST(Matmul, Wide) {
   Random random(2);
@@ -103,10 +100,10 @@ TEST(Matmul, Wide) {
       block_rows = down;
       block_columns = across;
       std::vector<float> result(c.batches * c.rows * c.columns);
-      launchInvocations(
-          int64_t(c.batches) * divide_up(c.rows, down) *
-              divide_up(c.columns, across),
-          64, [&] { matmul_wide(in4(left), in4(right), out(result)); });
+      run(invocations("matmul_wide", int64_t(c.batches) *
+                                         divide_up(c.rows, down) *
+                                         divide_up(c.columns, across)),
+          matmul_wide, in<4>(left), in<4>(right), out(result));
       expectNear(result, expected, 1e-5);
     }
   }
@@ -135,9 +132,9 @@ TEST(Matmul, IndexedClampsExperts) {
       }
     block_columns = 4;
     std::vector<float> result(c.rows * c.columns);
-    launchInvocations(int64_t(c.rows) * divide_up(c.columns, 4), 64, [&] {
-      matmul_indexed<float>(in(left), in(right), in(indices), out(result));
-    });
+    run(invocations("matmul_indexed_f32",
+                    int64_t(c.rows) * divide_up(c.columns, 4)),
+        matmul_indexed<float>, in(left), in(right), in(indices), out(result));
     expectNear(result, expected, 1e-5);
   }
 }
@@ -152,9 +149,10 @@ TEST(Matmul, Tiled) {
       return right[(b * c.depth + k) * c.columns + n];
     });
     std::vector<float> result(c.batches * c.rows * c.columns);
-    launchWorkgroups(
-        int64_t(c.batches) * divide_up(c.rows, 64) * divide_up(c.columns, 64),
-        256, [&] { matmul_tiled(in(left), in(right), out(result)); });
+    run({"matmul_tiled",
+         int64_t(c.batches) * divide_up(c.rows, 64) * divide_up(c.columns, 64),
+         256},
+        matmul_tiled, in(left), in(right), out(result));
     expectNear(result, expected, 1e-5);
   }
 }
@@ -173,17 +171,17 @@ template <int LANES> void testFragments() {
                           : right[(b * c.depth + k) * c.columns + n];
       });
       std::vector<float> result(c.batches * c.rows * c.columns);
-      launchWorkgroups(
-          int64_t(c.batches) * divide_up(c.rows, 64) * divide_up(c.columns, 64),
-          128,
-          [&] { matmul_fragment<LANES>(in4(left), in4(right), out(result)); },
-          LANES);
+      run({"matmul_fragment_" + std::to_string(LANES),
+           int64_t(c.batches) * divide_up(c.rows, 64) *
+               divide_up(c.columns, 64),
+           128, LANES, true},
+          matmul_fragment<LANES>, in<4>(left), in<4>(right), out(result));
       expectNear(result, expected, 1e-5);
     }
   }
 }
 
+TEST(Matmul, FragmentsOf8Lanes) { testFragments<8>(); }
 TEST(Matmul, FragmentsOf32Lanes) { testFragments<32>(); }
-TEST(Matmul, FragmentsOf64Lanes) { testFragments<64>(); }
 
 } // namespace

@@ -11,6 +11,11 @@ using namespace poot;
 using namespace poot::library;
 using namespace poot::test;
 
+std::vector<Spec> poot::test::currentSpecs() {
+  return {POOT_TEST_SPEC(rows), POOT_TEST_SPEC(columns), POOT_TEST_SPEC(depth),
+          POOT_TEST_SPEC(block_rows), POOT_TEST_SPEC(source_rows)};
+}
+
 namespace {
 
 constexpr ElementType packedTypes[] = {
@@ -67,19 +72,12 @@ struct Weight {
   }
 };
 
-words_t words(const std::vector<uint32_t> &memory) {
-  return {memory.data(), memory.size()};
+/// A weight's two arguments.
+Arg<const uint32_t> words(const std::vector<uint32_t> &memory) {
+  return in(memory);
 }
-quads_t quads(const std::vector<uint32_t> &memory) {
-  return {reinterpret_cast<const vec<uint32_t, 4> *>(memory.data()),
-          memory.size() / 4};
-}
-buffer<const vec<float, 4>> in4(const std::vector<float> &values) {
-  return {reinterpret_cast<const vec<float, 4> *>(values.data()),
-          values.size() / 4};
-}
-buffer<float> out(std::vector<float> &values) {
-  return {values.data(), values.size()};
+Arg<const vec<uint32_t, 4>> quads(const std::vector<uint32_t> &memory) {
+  return in<4>(memory);
 }
 
 /// Calls VISITOR with the names of TYPE's instances, GGUF blocks and planes.
@@ -87,7 +85,7 @@ template <class Visitor> void visit(ElementType type, Visitor visitor) {
   switch (type) {
 #define POOT_CASE(TYPE, NAME)                                                  \
   case ElementType::TYPE:                                                      \
-    return visitor(NAME##_gguf(), NAME##_planar());
+    return visitor(NAME##_gguf(), NAME##_planar(), std::string(#NAME));
     POOT_CASE(Q4_0, q4_0)
     POOT_CASE(Q4_1, q4_1)
     POOT_CASE(Q5_0, q5_0)
@@ -152,45 +150,36 @@ TEST_P(Packed, FewRows) {
       std::fill(result.begin(), result.end(), NAN);
       std::fill(both.begin(), both.end(), NAN);
     };
-    visit(GetParam(), [&](auto gguf, auto planar) {
+    visit(GetParam(), [&](auto gguf, auto planar, const std::string &name) {
       using Gguf = decltype(gguf);
       using Planar = decltype(planar);
       clear();
-      launchInvocations(work, 64, [&] {
-        packed_lane<Gguf>(in4(activations), words(weight.gguf),
-                          quads(weight.gguf), out(result));
-      });
+      run(invocations("packed_lane_" + name + "_gguf", work), packed_lane<Gguf>,
+          in<4>(activations), words(weight.gguf), quads(weight.gguf),
+          out(result));
       expectNear(result, expected, 2e-5);
       clear();
-      launchInvocations(work, 64, [&] {
-        packed_lane<Planar>(in4(activations), words(weight.planar),
-                            quads(weight.planar), out(result));
-      });
+      run(invocations("packed_lane_" + name + "_planar", work),
+          packed_lane<Planar>, in<4>(activations), words(weight.planar),
+          quads(weight.planar), out(result));
       expectNear(result, expected, 2e-5);
-      launchInvocations(work, 64, [&] {
-        packed_gated_lane<Planar>(in4(activations), words(weight.planar),
-                                  quads(weight.planar), words(other.planar),
-                                  quads(other.planar), out(both));
-      });
+      run(invocations("packed_gated_lane_" + name + "_planar", work),
+          packed_gated_lane<Planar>, in<4>(activations), words(weight.planar),
+          quads(weight.planar), words(other.planar), quads(other.planar),
+          out(both));
       expectNear(both, pairs, 2e-5);
       for (uint32_t lanes : {4u, 8u, 32u}) {
         clear();
-        launchWorkgroups(
-            divide_up(work, 64 / lanes), 64,
-            [&] {
-              packed_subgroup<Planar>(in4(activations), words(weight.planar),
-                                      quads(weight.planar), out(result));
-            },
-            lanes);
+        run({"packed_subgroup_" + name + "_planar", divide_up(work, 64 / lanes),
+             64, lanes},
+            packed_subgroup<Planar>, in<4>(activations), words(weight.planar),
+            quads(weight.planar), out(result));
         expectNear(result, expected, 2e-5);
-        launchWorkgroups(
-            divide_up(work, 64 / lanes), 64,
-            [&] {
-              packed_gated_subgroup<Planar>(
-                  in4(activations), words(weight.planar), quads(weight.planar),
-                  words(other.planar), quads(other.planar), out(both));
-            },
-            lanes);
+        run({"packed_gated_subgroup_" + name + "_planar",
+             divide_up(work, 64 / lanes), 64, lanes},
+            packed_gated_subgroup<Planar>, in<4>(activations),
+            words(weight.planar), quads(weight.planar), words(other.planar),
+            quads(other.planar), out(both));
         expectNear(both, pairs, 2e-5);
       }
     });
@@ -208,21 +197,19 @@ TEST_P(Packed, ManyRows) {
     auto expected = reference(activations, weight.values);
     int64_t tiles = int64_t(divide_up(rows, 64)) * divide_up(columns, 64);
     std::vector<float> result(rows * columns);
-    visit(GetParam(), [&](auto, auto planar) {
+    visit(GetParam(), [&](auto, auto planar, const std::string &name) {
       using Planar = decltype(planar);
-      launchWorkgroups(tiles, 256, [&] {
-        packed_tiled<Planar>(in4(activations), words(weight.planar),
-                             quads(weight.planar), out(result));
-      });
+      run({"packed_tiled_" + name + "_planar", tiles, 256},
+          packed_tiled<Planar>, in<4>(activations), words(weight.planar),
+          quads(weight.planar), out(result));
       expectNear(result, expected, 2e-5);
       // Every lane does a fragment's arithmetic on the host: once.
       if (rows != 3 || GetParam() != ElementType::Q4_K)
         return;
       std::fill(result.begin(), result.end(), NAN);
-      launchWorkgroups(tiles, 128, [&] {
-        packed_fragment<Planar, 32>(in4(activations), words(weight.planar),
-                                    quads(weight.planar), out(result));
-      });
+      run({"packed_fragment_" + name + "_planar_32", tiles, 128, 32, true},
+          packed_fragment<Planar, 32>, in<4>(activations), words(weight.planar),
+          quads(weight.planar), out(result));
       // Both operands are rounded to f16: 256 products within 2^-10 of theirs.
       expectNear(result, expected, 2e-2);
     });
@@ -241,20 +228,18 @@ TEST_P(Packed, RowsAreTheHostsBitForBit) {
     expected.insert(expected.end(),
                     &weight.values[std::clamp(index, 0, 6) * depth],
                     &weight.values[std::clamp(index, 0, 6) * depth] + depth);
-  buffer<const int32_t> where(indices.data(), indices.size());
-  visit(GetParam(), [&](auto gguf, auto planar) {
+  visit(GetParam(), [&](auto gguf, auto planar, const std::string &name) {
     std::vector<float> result(rows * depth);
-    launchInvocations(int64_t(rows) * depth / 8, 64, [&] {
-      packed_rows<decltype(gguf)>(words(weight.gguf), quads(weight.gguf), where,
-                                  out(result));
-    });
+    run(invocations("packed_rows_" + name + "_gguf", int64_t(rows) * depth / 8),
+        packed_rows<decltype(gguf)>, words(weight.gguf), quads(weight.gguf),
+        in(indices), out(result));
     EXPECT_EQ(std::memcmp(result.data(), expected.data(), 4 * result.size()),
               0);
     std::fill(result.begin(), result.end(), NAN);
-    launchInvocations(int64_t(rows) * depth / 8, 64, [&] {
-      packed_rows<decltype(planar)>(words(weight.planar), quads(weight.planar),
-                                    where, out(result));
-    });
+    run(invocations("packed_rows_" + name + "_planar",
+                    int64_t(rows) * depth / 8),
+        packed_rows<decltype(planar)>, words(weight.planar),
+        quads(weight.planar), in(indices), out(result));
     EXPECT_EQ(std::memcmp(result.data(), expected.data(), 4 * result.size()),
               0);
   });
