@@ -59,6 +59,12 @@ static std::string describeType(QualType type) {
       return "i32";
     case BuiltinType::UInt:
       return "u32";
+    case BuiltinType::Long:
+    case BuiltinType::LongLong:
+      return "i64";
+    case BuiltinType::ULong:
+    case BuiltinType::ULongLong:
+      return "u64";
     default:
       break;
     }
