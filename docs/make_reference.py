@@ -143,6 +143,38 @@ def plain_page(tool, tools):
     return page(f"{tool} --help", tool, f"```text\n{text.strip()}\n```")
 
 
+def diagnostics_page():
+    path = "include/Poot/Import/Diagnostics.def"
+    with open(os.path.join(ROOT, path), encoding="utf-8") as file:
+        text = file.read()
+    # A row has a name, a level and two texts, each of several strings.
+    row = re.compile(r'^POOT_DIAGNOSTIC\(\s*\w+,\s*"([\w-]+)",\s*(\w+),(.*?)\)$', re.M | re.S)
+    lines = [
+        "What pootc says of a kernel ends in `[poot-kernel-NAME]`; notes below it "
+        "name the calls that lead there from the kernel. An *error* here is one "
+        "always; `--warn=NAME` makes a warning of an *error, changeable*, and "
+        "`--error=NAME` an error of a *warning*. `all` stands for all that can be "
+        "changed.",
+        "",
+        "| name | | what it is about | instead |",
+        "|---|---|---|---|",
+    ]
+    kinds = {
+        "Always": "error",
+        "DefaultError": "error, changeable",
+        "DefaultWarning": "warning",
+    }
+    for name, level, rest in row.findall(text):
+        about, advice = (
+            "".join(re.findall(r'"((?:[^"\\]|\\.)*)"', part)).replace("|", "\\|")
+            for part in re.split(r"(?<=\")\s*,\s*(?=\")", rest)
+        )
+        lines.append(f"| `{name}` | {kinds[level]} | {about} | {advice} |")
+    if len(lines) - 4 != text.count("\nPOOT_DIAGNOSTIC("):
+        sys.exit(f"{path}: a row that {__file__} can't read")
+    return page(path, "What a kernel may not do", "\n".join(lines))
+
+
 def every_source_has_a_page():
     have = {source for _, source, _ in DIALECTS} | {source for _, _, source in PASSES}
     base = os.path.join(ROOT, "include", "Poot")
@@ -161,6 +193,7 @@ def pages(llvm_bin, tools):
         result[name] = dialect_page(tablegen, source, dialect)
     for name, title, source in PASSES:
         result[name] = pass_page(tablegen, source, title)
+    result["kernel-diagnostics.md"] = diagnostics_page()
     for tool in DRIVER_TOOLS:
         result[f"tools/{tool}.md"] = driver_page(tool, llvm_bin, tools)
     for tool in PLAIN_TOOLS:
