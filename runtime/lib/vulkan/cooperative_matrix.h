@@ -33,9 +33,8 @@ inline constexpr uint32_t kComponentFloat16 = 0;
 inline constexpr uint32_t kComponentFloat32 = 1;
 inline constexpr uint32_t kScopeSubgroup = 3;
 
-using GetCooperativeMatrixProperties =
-    VkResult(VKAPI_PTR *)(VkPhysicalDevice, uint32_t *,
-                          CooperativeMatrixProperties *);
+using GetCooperativeMatrixProperties = VkResult(VKAPI_PTR *)(
+    VkPhysicalDevice, uint32_t *, CooperativeMatrixProperties *);
 
 } // namespace poot::runtime::vulkan
 

@@ -30,22 +30,11 @@ kernel.func @odd_type(%x: !kernel.buffer<i32, read_write>, %n: i32) attributes {
 
 // -----
 
-kernel.func @index_type(%x: !kernel.buffer<i32, read_write>, %n: i32) attributes {workgroup_size = array<i32: 64, 1, 1>} {
-  // expected-error @below {{result has type 'index', which target vulkan:base doesn't have}}
-  %0 = arith.index_cast %n : i32 to index
-  %1 = arith.addi %0, %0 : index
-  %2 = arith.index_cast %1 : index to i32
-  kernel.store %2, %x[%n] : !kernel.buffer<i32, read_write>
-  kernel.return
-}
-
-// -----
-
-kernel.func @long_vector(%x: !kernel.buffer<f32, read_write>, %n: i32, %s: f32) attributes {workgroup_size = array<i32: 64, 1, 1>} {
-  // expected-error @below {{result has type 'vector<8xf32>', which target vulkan:base doesn't have}}
-  %0 = vector.broadcast %s : f32 to vector<8xf32>
-  %1 = arith.addf %0, %0 : vector<8xf32>
-  %2 = vector.extract %1[3] : f32 from vector<8xf32>
+kernel.func @matrix_vector(%x: !kernel.buffer<f32, read_write>, %n: i32, %s: f32) attributes {workgroup_size = array<i32: 64, 1, 1>} {
+  // expected-error @below {{result has type 'vector<2x2xf32>', which target vulkan:base doesn't have}}
+  %0 = vector.broadcast %s : f32 to vector<2x2xf32>
+  %1 = arith.addf %0, %0 : vector<2x2xf32>
+  %2 = vector.extract %1[1, 0] : f32 from vector<2x2xf32>
   kernel.store %2, %x[%n] : !kernel.buffer<f32, read_write>
   kernel.return
 }
