@@ -66,6 +66,17 @@ def KernelExpandMath : Pass<"kernel-expand-math", "::poot::kernel::FuncOp"> {
                            "::mlir::vector::VectorDialect"];
 }
 
+def KernelPropagateConstants : Pass<"kernel-propagate-constants"> {
+  let summary = "constants through branches and around loops";
+  let description = [{
+    Upstream's sccp, of a function without vector.extract or vector.insert at an
+    index that is no constant. Folding such an op with what sccp takes for
+    constant makes its index static, for good, even where that turns out wrong:
+    the element that a loop's first iteration reads would be read in all.
+    Functions with such ops are left as they are.
+  }];
+}
+
 def KernelSimplify : Pass<"kernel-simplify"> {
   let summary = "canonicalizes a control-flow graph";
   let description = [{

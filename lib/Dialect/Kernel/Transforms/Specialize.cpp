@@ -64,7 +64,7 @@ void poot::kernel::specializeToDefaults(FuncOp kernel) {
 static void addPromotion(OpPassManager &passes) {
   passes.addPass(createSROA());
   passes.addPass(createMem2Reg());
-  passes.addPass(createSCCPPass());
+  passes.addPass(createKernelPropagateConstants());
   passes.addPass(createKernelSimplify());
 }
 
