@@ -9,6 +9,7 @@
 //   float scale(group), offset(group)        of a group of groupSize elements
 //   void codes(unit, numbers)                the 32 numbers of a unit
 //   int32_t code(element)                    one of them
+//   void codes4(first, numbers)              4 of them
 //   float value(element)                     an element, bit for bit as on the
 //                                            host
 //
@@ -139,6 +140,13 @@ template <ElementType elementType> struct GgufRow {
     Block32<type> block = block_of(element);
     return Decoder::quant(block, element % blockElements);
   }
+  /// Of element FIRST and the three after it.
+  void codes4(int32_t first, int32_t (&numbers)[4]) const {
+    Block32<type> block = block_of(first);
+#pragma unroll
+    for (int32_t i = 0; i < 4; ++i)
+      numbers[i] = Decoder::quant(block, first % blockElements + i);
+  }
   void codes(int32_t unit, int32_t (&numbers)[32]) const {
     Block32<type> block = block_of(unit * 32);
     int32_t first = unit * 32 % blockElements;
@@ -164,9 +172,10 @@ template <ElementType type> struct Planes : Arithmetic<type> {
   Planes(words_t words, int32_t start) : words(words), start(start) {}
 
   int32_t field(int64_t plane, int32_t index, int32_t bits) const {
-    int32_t count = 32 / bits;
-    uint32_t word = words[start + static_cast<int32_t>(plane) + index / count];
-    return static_cast<int32_t>(word >> (index % count * bits) &
+    uint32_t count = 32 / bits;
+    uint32_t at = static_cast<uint32_t>(index);
+    uint32_t word = words[start + static_cast<int32_t>(plane) + at / count];
+    return static_cast<int32_t>(word >> (at % count * bits) &
                                 ((uint32_t(1) << bits) - 1));
   }
   float half(int64_t plane, int32_t index) const {
@@ -199,6 +208,20 @@ template <ElementType elementType> struct PlanarRow {
   int32_t code(int32_t element) const {
     return Decoder::quant(planes, row, element);
   }
+  /// Four fields of a plane never lie in two words.
+  void codes4(int32_t first, int32_t (&numbers)[4]) const {
+    uint32_t at = static_cast<uint32_t>(first);
+    uint32_t low = planes.words[planes.start + at * bits / 32] >>
+                   (at * bits % 32),
+             high = 0;
+    if constexpr (highBits != 0)
+      high = planes.words[planes.start + static_cast<int32_t>(row.high) +
+                          at * highBits / 32] >>
+             (at * highBits % 32);
+#pragma unroll
+    for (int32_t i = 0; i < 4; ++i)
+      numbers[i] = number_of(low >> (i * bits), high >> (i * highBits));
+  }
   /// Quants lie at the row's start: 4-bit ones are a load of 16 bytes.
   void codes(int32_t unit, int32_t (&numbers)[32]) const {
     uint32_t low[bits], high[highBits ? highBits : 1];
@@ -222,14 +245,20 @@ template <ElementType elementType> struct PlanarRow {
     }
 #pragma unroll
     for (int32_t i = 0; i < 32; ++i) {
-      uint32_t code =
-          low[i * bits / 32] >> (i * bits % 32) & ((1u << bits) - 1);
+      uint32_t upper = 0;
       if constexpr (highBits != 0)
-        code |= (high[i * highBits / 32] >> (i * highBits % 32) &
-                 ((1u << highBits) - 1))
-                << bits;
-      numbers[i] = Decoder::decode(planes, static_cast<int32_t>(code));
+        upper = high[i * highBits / 32] >> (i * highBits % 32);
+      numbers[i] = number_of(low[i * bits / 32] >> (i * bits % 32), upper);
     }
+  }
+
+private:
+  /// The number whose code is in the lowest bits of LOW and HIGH.
+  int32_t number_of(uint32_t low, uint32_t high) const {
+    uint32_t code = low & ((1u << bits) - 1);
+    if constexpr (highBits != 0)
+      code |= (high & ((1u << highBits) - 1)) << bits;
+    return Decoder::decode(planes, static_cast<int32_t>(code));
   }
 };
 
@@ -247,13 +276,14 @@ template <class Row> inline float decode(const Row &row, int32_t element) {
       row.scale(group), static_cast<float>(row.code(element)), offset);
 }
 
-/// Elements k to k + 3 of one group.
+/// Elements k to k + 3; k is a multiple of 4.
 template <class Row> inline vec<float, 4> decode4(const Row &row, int32_t k) {
   int32_t group = k / Row::groupSize;
-  vec<float, 4> numbers;
-#pragma unroll
-  for (int32_t i = 0; i < 4; ++i)
-    numbers[i] = static_cast<float>(row.code(k + i));
+  int32_t codes[4];
+  row.codes4(k, codes);
+  vec<float, 4> numbers = {
+      static_cast<float>(codes[0]), static_cast<float>(codes[1]),
+      static_cast<float>(codes[2]), static_cast<float>(codes[3])};
   vec<float, 4> scaled = numbers * row.scale(group);
   if constexpr (Row::offsetKind == OffsetKind::Add)
     scaled += row.offset(group);

@@ -2,7 +2,8 @@
 //
 // Runs the kernels that pootc imported from a file of generate.py on every
 // device that has the types they use, and compares all they wrote, bit for bit,
-// with what the same source computed on the CPU. run.py puts the parts together.
+// with what the same source computed on the CPU. run.py puts the parts
+// together.
 //
 //   compare-kernels MANIFEST FOLDER HOST_OUTPUT_PREFIX
 //

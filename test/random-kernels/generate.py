@@ -235,9 +235,9 @@ class Kernel:
             ])
         if kind == "half":
             self.used.add("half")
-            return (f"bitsOf(static_cast<float>(static_cast<f16>("
+            return (f"bitsOf(static_cast<float>(static_cast<poot::f16>("
                     f"toFloat({u()})) {r.choice(['+', '-', '*'])} "
-                    f"static_cast<f16>(toFloat({u()} & 0xffu))))")
+                    f"static_cast<poot::f16>(toFloat({u()} & 0xffu))))")
         raise AssertionError(kind)
 
     def boolean(self, d=0):

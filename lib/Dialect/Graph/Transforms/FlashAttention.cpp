@@ -316,9 +316,8 @@ static bool rewrite(MatmulOp root) {
   int64_t rows = shape[0], tokens = shape[shape.size() - 2];
   int64_t heads = isGrouped ? shape[1] * shape[2] : shape[1];
   int64_t width = getTensorType(match->query).getShape().back();
-  SmallVector<int64_t> order = isGrouped
-                                   ? SmallVector<int64_t>{0, 3, 1, 2, 4}
-                                   : SmallVector<int64_t>{0, 2, 1, 3};
+  SmallVector<int64_t> order = isGrouped ? SmallVector<int64_t>{0, 3, 1, 2, 4}
+                                         : SmallVector<int64_t>{0, 2, 1, 3};
   Value query =
       reshape(transpose(match->query, order), {rows, tokens, heads, width});
   Value result = AttentionOp::create(
