@@ -1,4 +1,5 @@
-// RUN: poot-opt --kernel-propagate-constants %s | FileCheck %s
+// RUN: poot-opt --pass-pipeline="builtin.module(kernel.func(kernel-propagate-constants))" %s \
+// RUN:   | FileCheck %s
 
 // The first iteration extracts element 0 of a constant; the others don't.
 // CHECK-LABEL: kernel.func @dynamic
