@@ -30,6 +30,8 @@
 
 #include "poot/weights/block_decode.h"
 
+#include <type_traits>
+
 namespace poot::weights {
 
 /// How many bits a field of each plane has; 0 where a type has no such plane.
@@ -75,32 +77,39 @@ constexpr int32_t groupSizeOf(ElementType type) {
              : 32;
 }
 
-/// Where the planes of a row begin, in 32-bit words from the row's start. The
-/// one place that computes it.
-struct PlanarRow {
-  int64_t quants, high, groups, blocks;
+/// Where the planes of a row begin, in 32-bit words from the row's start. A
+/// kernel counts in int32_t.
+template <class Index> struct PlanarRowOf {
+  Index quants, high, groups, blocks;
   /// Words of a row, padding included: a multiple of 4.
-  int64_t words;
+  Index words;
 
-  constexpr int64_t bytes() const { return words * 4; }
+  constexpr Index bytes() const { return words * 4; }
 };
+using PlanarRow = PlanarRowOf<int64_t>;
 
-constexpr PlanarRow planarRow(ElementType type, int64_t elements) {
+/// The one place that computes it.
+template <class Index>
+constexpr PlanarRowOf<Index> planarRowOf(ElementType type, Index elements) {
   PlanarFields fields = planarFields(type);
   // Elements are whole groups, so that only the planes after the quants end
   // within a word.
-  auto wordsOf = [](int64_t count, int32_t bits) {
-    int64_t each = bits ? 32 / bits : 1;
+  auto wordsOf = [](Index count, int32_t bits) -> Index {
+    int32_t each = bits ? 32 / bits : 1;
     return bits ? (count + each - 1) / each : 0;
   };
-  PlanarRow row = {};
+  PlanarRowOf<Index> row = {};
   row.high = wordsOf(elements, fields.quants);
   row.groups = row.high + wordsOf(elements, fields.high);
   row.blocks =
       row.groups + wordsOf(elements / groupSizeOf(type), fields.groups);
-  int64_t end = row.blocks + wordsOf(elements / 256, fields.blocks);
+  Index end = row.blocks + wordsOf(elements / 256, fields.blocks);
   row.words = (end + 3) / 4 * 4;
   return row;
+}
+
+constexpr PlanarRow planarRow(ElementType type, int64_t elements) {
+  return planarRowOf<int64_t>(type, elements);
 }
 
 /// The decoder of one packed type's planar rows: like BlockDecoder, but
@@ -113,7 +122,7 @@ constexpr PlanarRow planarRow(ElementType type, int64_t elements) {
 ///             1, 2, 4, 8 or 16
 ///   F32 half(I32 plane, I32 index)   the same of 16 bits, an f16, widened
 ///
-/// PLANES is a PlanarRow, or has its members as I32.
+/// PLANES is a PlanarRowOf, or has its members as I32.
 template <ElementType elementType> struct PlanarDecoder {
   static constexpr ElementType type = elementType;
   static constexpr int32_t groupSize = BlockDecoder<type>::groupSize;
@@ -209,12 +218,12 @@ namespace planar_detail {
 /// A backend of BlockDecoder that gives what is stored instead of its value:
 /// table indices for entries, integer scales without the f16 that they count
 /// in.
-template <class Source> struct StoredBlock {
+template <class Source, class Index> struct StoredBlock {
   using I32 = int32_t;
   using F32 = int32_t;
 
   const Source &source;
-  int64_t start;
+  Index start;
 
   I32 byte(I32 p) const { return source.byte(start + p); }
   I32 signedByte(I32 p) const { return ((byte(p) + 128) & 255) - 128; }
@@ -288,19 +297,20 @@ constexpr PlanarDecoder<type> planarOf(BlockDecoder<type>) {
 /// Word WORD of the planar form of a row of ELEMENTS elements of TYPE.
 /// SOURCE.byte(p) is byte p, 0 .. 255, of the row's blocks as in a file. Serves
 /// the host and a repacking kernel alike.
-template <ElementType type, class Source>
-uint32_t planarWord(const Source &source, const PlanarRow &planes,
-                    int64_t elements, int64_t word) {
+template <ElementType type, class Source, class Index>
+uint32_t planarWord(const Source &source, const PlanarRowOf<Index> &planes,
+                    std::common_type_t<Index> elements,
+                    std::common_type_t<Index> word) {
   using namespace planar_detail;
   using Decoder = BlockDecoder<type>;
   constexpr PlanarFields fields = planarFields(type);
   constexpr int32_t blockElements = blockElementsOf(type);
   constexpr int32_t groupSize = groupSizeOf(type);
-  auto blockOf = [&](int64_t element) {
-    return StoredBlock<Source>{source,
-                               element / blockElements * blockBytesOf(type)};
+  auto blockOf = [&](Index element) {
+    return StoredBlock<Source, Index>{source, element / blockElements *
+                                                  blockBytesOf(type)};
   };
-  auto code = [&](int64_t element) {
+  auto code = [&](Index element) {
     auto block = blockOf(element);
     int32_t within = static_cast<int32_t>(element % blockElements);
     return (Decoder::quant(block, within) + PlanarDecoder<type>::bias) & 255;
@@ -327,7 +337,7 @@ uint32_t planarWord(const Source &source, const PlanarRow &planes,
   if (word < planes.blocks) {
     constexpr int32_t count = 32 / fields.groups;
     for (int32_t i = 0; i < count; ++i) {
-      int64_t group = (word - planes.groups) * count + i;
+      Index group = (word - planes.groups) * count + i;
       if (group >= elements / groupSize)
         break;
       auto block = blockOf(group * groupSize);
@@ -354,7 +364,7 @@ uint32_t planarWord(const Source &source, const PlanarRow &planes,
   if constexpr (fields.blocks != 0) {
     constexpr int32_t count = 32 / fields.blocks;
     for (int32_t i = 0; i < count; ++i) {
-      int64_t index = (word - planes.blocks) * count + i;
+      Index index = (word - planes.blocks) * count + i;
       if (index >= elements / blockElements)
         break;
       auto block = blockOf(index * blockElements);
