@@ -198,4 +198,17 @@ TEST(Host, ImpossibleLaunches) {
   EXPECT_FALSE(host::launch({}, {1, 1, 1}, [] {}, options));
 }
 
+TEST(Host, MathematicsOfVectors) {
+  vec<float, 4> v = {0.25f, -2, 0, 9};
+  vec<float, 4> root = poot::sqrt(v * v), power = poot::pow(v * v, v);
+  vec<f16, 2> half = poot::exp(vec<f16, 2>{f16(1), f16(0)});
+  for (int i = 0; i < 4; ++i) {
+    EXPECT_EQ(root[i], std::fabs(v[i]));
+    EXPECT_EQ(power[i], std::pow(v[i] * v[i], v[i]));
+  }
+  EXPECT_EQ(static_cast<float>(half[0]),
+            static_cast<float>(static_cast<f16>(std::exp(1.0f))));
+  EXPECT_EQ(static_cast<float>(half[1]), 1.0f);
+}
+
 } // namespace

@@ -81,17 +81,20 @@ Value Importer::mathCall(llvm::StringRef op, llvm::ArrayRef<Value> operands,
   SourceLocation source = expr->getExprLoc();
   Location loc = getLoc(source);
   mlir::Type operandType = operands.front().getType();
-  bool isReal = llvm::isa<mlir::FloatType>(operandType);
+  mlir::Type element = mlir::getElementTypeOrSelf(operandType);
+  bool isReal = llvm::isa<mlir::FloatType>(element);
   if (op == "math.abs")
     op = isReal ? "math.absf" : "math.absi";
   bool isTest =
       op == "math.isnan" || op == "math.isinf" || op == "math.isfinite";
-  bool isHalf = operandType.isF16() || operandType.isBF16();
+  bool isHalf = element.isF16() || element.isBF16();
   llvm::SmallVector<Value> wide(operands);
+  mlir::Type wideType = builder.getF32Type();
+  if (auto vector = llvm::dyn_cast<mlir::VectorType>(operandType))
+    wideType = vector.clone(wideType);
   if (isHalf)
     for (Value &value : wide)
-      value = mlir::arith::ExtFOp::create(builder, loc, builder.getF32Type(),
-                                          value);
+      value = mlir::arith::ExtFOp::create(builder, loc, wideType, value);
   mlir::OperationState state(loc, op);
   state.addOperands(wide);
   state.addTypes(isTest ? builder.getI1Type() : wide.front().getType());

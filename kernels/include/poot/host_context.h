@@ -55,6 +55,22 @@ template <class T> auto wide(T v) {
   else
     return static_cast<float>(v);
 }
+/// How many elements a vector has; 0 for a scalar.
+template <class T> struct vector_size : std::integral_constant<int, 0> {};
+template <class T, int N>
+struct vector_size<T __attribute__((ext_vector_type(N)))>
+    : std::integral_constant<int, N> {};
+/// FUNCTION of the arguments, or of each of their elements.
+template <class F, class T, class... A> T map(F function, T first, A... rest) {
+  if constexpr (vector_size<T>::value == 0) {
+    return static_cast<T>(function(wide(first), wide(rest)...));
+  } else {
+    T result = first;
+    for (int i = 0; i < vector_size<T>::value; ++i)
+      result[i] = map(function, first[i], rest[i]...);
+    return result;
+  }
+}
 template <class T> std::make_unsigned_t<T> unsigned_of(T v) {
   return static_cast<std::make_unsigned_t<T>>(v);
 }

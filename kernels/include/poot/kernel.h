@@ -357,50 +357,52 @@ inline To bit_cast(From from) {
   return to;
 }
 
+/// Of a scalar, or of each element of a vector.
 #define POOT_MATH(NAME, OP, EXPRESSION)                                        \
   template <class T> POOT_OP(OP) inline T NAME(T v) {                          \
     static_assert(!std::is_integral_v<T>, #NAME " takes floating point");      \
-    return static_cast<T>(EXPRESSION);                                         \
+    return host::map([](auto e) { return EXPRESSION; }, v);                    \
   }
-POOT_MATH(exp, "math.exp", std::exp(host::wide(v)))
-POOT_MATH(exp2, "math.exp2", std::exp2(host::wide(v)))
-POOT_MATH(expm1, "math.expm1", std::expm1(host::wide(v)))
-POOT_MATH(log, "math.log", std::log(host::wide(v)))
-POOT_MATH(log2, "math.log2", std::log2(host::wide(v)))
-POOT_MATH(log1p, "math.log1p", std::log1p(host::wide(v)))
-POOT_MATH(sqrt, "math.sqrt", std::sqrt(host::wide(v)))
-POOT_MATH(rsqrt, "math.rsqrt", 1 / std::sqrt(host::wide(v)))
-POOT_MATH(cbrt, "math.cbrt", std::cbrt(host::wide(v)))
-POOT_MATH(sin, "math.sin", std::sin(host::wide(v)))
-POOT_MATH(cos, "math.cos", std::cos(host::wide(v)))
-POOT_MATH(tan, "math.tan", std::tan(host::wide(v)))
-POOT_MATH(tanh, "math.tanh", std::tanh(host::wide(v)))
-POOT_MATH(erf, "math.erf", std::erf(host::wide(v)))
-POOT_MATH(erfc, "math.erfc", std::erfc(host::wide(v)))
-POOT_MATH(floor, "math.floor", std::floor(host::wide(v)))
-POOT_MATH(ceil, "math.ceil", std::ceil(host::wide(v)))
-POOT_MATH(rint, "math.roundeven", std::nearbyint(host::wide(v)))
-POOT_MATH(trunc, "math.trunc", std::trunc(host::wide(v)))
+POOT_MATH(exp, "math.exp", std::exp(e))
+POOT_MATH(exp2, "math.exp2", std::exp2(e))
+POOT_MATH(expm1, "math.expm1", std::expm1(e))
+POOT_MATH(log, "math.log", std::log(e))
+POOT_MATH(log2, "math.log2", std::log2(e))
+POOT_MATH(log1p, "math.log1p", std::log1p(e))
+POOT_MATH(sqrt, "math.sqrt", std::sqrt(e))
+POOT_MATH(rsqrt, "math.rsqrt", 1 / std::sqrt(e))
+POOT_MATH(cbrt, "math.cbrt", std::cbrt(e))
+POOT_MATH(sin, "math.sin", std::sin(e))
+POOT_MATH(cos, "math.cos", std::cos(e))
+POOT_MATH(tan, "math.tan", std::tan(e))
+POOT_MATH(tanh, "math.tanh", std::tanh(e))
+POOT_MATH(erf, "math.erf", std::erf(e))
+POOT_MATH(erfc, "math.erfc", std::erfc(e))
+POOT_MATH(floor, "math.floor", std::floor(e))
+POOT_MATH(ceil, "math.ceil", std::ceil(e))
+POOT_MATH(rint, "math.roundeven", std::nearbyint(e))
+POOT_MATH(trunc, "math.trunc", std::trunc(e))
 #undef POOT_MATH
 
 template <class T> POOT_OP("math.powf") inline T pow(T a, T b) {
-  return static_cast<T>(std::pow(host::wide(a), host::wide(b)));
+  return host::map([](auto v, auto w) { return std::pow(v, w); }, a, b);
 }
 template <class T> POOT_OP("math.atan2") inline T atan2(T a, T b) {
-  return static_cast<T>(std::atan2(host::wide(a), host::wide(b)));
+  return host::map([](auto v, auto w) { return std::atan2(v, w); }, a, b);
 }
 template <class T> POOT_OP("math.copysign") inline T copysign(T a, T b) {
-  return static_cast<T>(std::copysign(host::wide(a), host::wide(b)));
+  return host::map([](auto v, auto w) { return std::copysign(v, w); }, a, b);
 }
 /// One rounding where the target has it; on Vulkan perhaps two.
 template <class T> POOT_OP("math.fma") inline T fma(T a, T b, T c) {
-  return static_cast<T>(std::fma(host::wide(a), host::wide(b), host::wide(c)));
+  return host::map([](auto u, auto v, auto w) { return std::fma(u, v, w); }, a,
+                   b, c);
 }
 template <class T> POOT_OP("math.abs") inline T abs(T v) {
   if constexpr (std::is_integral_v<T>)
     return v < 0 ? -v : v;
   else
-    return static_cast<T>(std::fabs(host::wide(v)));
+    return host::map([](auto e) { return std::fabs(e); }, v);
 }
 template <class T> inline T min(T a, host::same_t<T> b) {
   return b < a ? b : a;
