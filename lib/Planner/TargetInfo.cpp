@@ -14,6 +14,8 @@ static constexpr TargetInfo kTargets[] = {
      false},
     {"vulkan:f16", "Vulkan 1.2 with 8, 16 and 64-bit types where used",
      kVulkanBindingBytes, true},
+    {"vulkan:coopmat", "Vulkan 1.3 with products of matrices by subgroups",
+     kVulkanBindingBytes, true},
     // Bytes are counted in signed 32-bit numbers in places.
     {kInterpTarget.data(), "the kernel interpreter, on the CPU",
      int64_t(1) << 30, true},

@@ -18,6 +18,7 @@
 #include "mlir/IR/PatternMatch.h"
 #include "mlir/Interfaces/ControlFlowInterfaces.h"
 #include "mlir/Transforms/RegionUtils.h"
+#include "llvm/ADT/SetVector.h"
 #include "llvm/ADT/TypeSwitch.h"
 
 namespace poot::kernel {
@@ -216,10 +217,18 @@ private:
   void forElements(KernelBuilder &k, FragmentType type, ElementFn body);
   void multiply(KernelBuilder &k, FragmentMmaOp op, Value result);
 
-  /// The variable that holds a fragment, [rows][columns].
+  /// A variable that holds a fragment, [rows][columns].
   Value createArray(Operation *op, FragmentType type) {
-    return createVar(func, op->getLoc(), {type.getRows(), type.getColumns()},
-                     type.getElementType());
+    SmallVector<Value> &unused = pool[getArrayType(type)];
+    return unused.empty() ? createVar(func, op->getLoc(),
+                                      {type.getRows(), type.getColumns()},
+                                      type.getElementType())
+                                .getResult()
+                          : unused.pop_back_val();
+  }
+  static VarType getArrayType(FragmentType type) {
+    return VarType::get(type.getContext(), {type.getRows(), type.getColumns()},
+                        type.getElementType());
   }
   static KValue read(KernelBuilder &k, Value array, ArrayRef<KValue> indices);
   static void write(KernelBuilder &k, KValue value, Value array,
@@ -227,6 +236,10 @@ private:
 
   FuncOp func;
   DenseMap<Value, Value> arrays;
+  /// Arrays that no fragment is in any more: drivers have little memory for
+  /// them. A fragment lives within a block, up to its last use.
+  DenseMap<Type, SmallVector<Value>> pool;
+  DenseMap<Value, Operation *> lastUses;
   /// Which of how many lanes an invocation is.
   Value lane, lanes;
 };
@@ -403,7 +416,11 @@ LogicalResult Expander::expand(Operation *op) {
         return success();
       })
       .Case([&](FragmentMmaOp product) {
-        Value array = arrays[product] = createArray(op, product.getType());
+        // In place, where it is the last use of what was summed up before.
+        Value array = lastUses.lookup(product.getC()) == op
+                          ? arrays.at(product.getC())
+                          : createArray(op, product.getType());
+        arrays[product] = array;
         build(op, [&](KernelBuilder &k) { multiply(k, product, array); });
         return success();
       })
@@ -444,8 +461,24 @@ LogicalResult Expander::run() {
   lanes = SubgroupReduceOp::create(builder, loc, ReduceKind::Add, one);
   // Within its block a fragment comes before its uses.
   for (Operation *op : ops)
+    for (Value operand : op->getOperands())
+      lastUses[operand] = op;
+  for (Operation *op : ops) {
     if (failed(expand(op)))
       return failure();
+    auto release = [&](Value value) {
+      if (auto type = dyn_cast<FragmentType>(value.getType()))
+        pool[getArrayType(type)].push_back(arrays.at(value));
+    };
+    auto product = dyn_cast<FragmentMmaOp>(op);
+    for (Value operand :
+         llvm::SmallSetVector<Value, 4>(op->operand_begin(), op->operand_end()))
+      if (lastUses[operand] == op && !(product && operand == product.getC()))
+        release(operand);
+    for (Value result : op->getResults())
+      if (result.use_empty())
+        release(result);
+  }
   for (Operation *op : llvm::reverse(ops))
     if (!isa<VarOp>(op)) {
       op->dropAllUses();
