@@ -10,11 +10,13 @@
 #define POOT_DIALECT_KERNEL_ANALYSIS_H
 
 #include "Poot/Dialect/Kernel/Kernel.h"
+#include "mlir/Analysis/CFGLoopInfo.h"
 #include "mlir/IR/Dominance.h"
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/DenseSet.h"
-#include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/STLFunctionalExtras.h"
+
+#include <memory>
 
 namespace poot::kernel {
 
@@ -58,6 +60,9 @@ private:
   mlir::PostDominanceInfo postDominance;
   llvm::DenseMap<mlir::Block *, unsigned> order;
   llvm::DenseMap<mlir::Block *, llvm::SmallVector<mlir::Block *, 2>> deciding;
+  /// The other way round: blocks that a branch decides.
+  llvm::DenseMap<mlir::Block *, llvm::SmallVector<mlir::Block *>> decided;
+  std::unique_ptr<mlir::CFGLoopInfo> loops;
   llvm::DenseSet<mlir::Value> differing;
   llvm::SmallVector<mlir::Value> worklist;
   llvm::DenseSet<mlir::Operation *> divergentBranches;

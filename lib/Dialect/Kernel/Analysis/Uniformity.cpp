@@ -4,7 +4,6 @@
 
 #include "Items.h"
 
-#include "mlir/Analysis/CFGLoopInfo.h"
 #include "mlir/Interfaces/ControlFlowInterfaces.h"
 #include "llvm/ADT/PostOrderIterator.h"
 #include "llvm/ADT/TypeSwitch.h"
@@ -74,9 +73,12 @@ Uniformity::Uniformity(FuncOp kernel)
       llvm::DenseSet<Block *> seen;
       for (Block *runner : block.getSuccessors())
         for (; runner && runner != end && seen.insert(runner).second;
-             runner = getPostDominator(runner))
+             runner = getPostDominator(runner)) {
           deciding[runner].push_back(&block);
+          decided[&block].push_back(runner);
+        }
     }
+    loops = std::make_unique<CFGLoopInfo>(dominance.getDomTree(&body));
   }
   if (countItems(kernel) < 2)
     return;
@@ -138,16 +140,16 @@ void Uniformity::visitBranch(Operation *branch) {
   llvm::DenseSet<Block *> seen;
   while (!blocks.empty()) {
     Block *decider = blocks.pop_back_val();
-    for (auto &[dependent, deciders] : deciding)
-      if (llvm::is_contained(deciders, decider) &&
-          seen.insert(dependent).second) {
-        divergentBlocks.try_emplace(dependent, branch);
-        blocks.push_back(dependent);
-        // What is written there, some variables have.
-        for (Operation &op : *dependent)
-          if (auto store = dyn_cast<VarStoreOp>(op))
-            mark(store.getVar());
-      }
+    for (Block *dependent : decided.lookup(decider)) {
+      if (!seen.insert(dependent).second)
+        continue;
+      divergentBlocks.try_emplace(dependent, branch);
+      blocks.push_back(dependent);
+      // What is written there, some variables have.
+      for (Operation &op : *dependent)
+        if (auto store = dyn_cast<VarStoreOp>(op))
+          mark(store.getVar());
+    }
   }
 
   // Where two ways meet, arguments differ. A way has the name of the block that
@@ -195,8 +197,7 @@ void Uniformity::visitBranch(Operation *branch) {
   }
 
   // Of a loop that is left at different times, what is used behind it differs.
-  CFGLoopInfo loops(dominance.getDomTree(&kernel.getBody()));
-  for (CFGLoop *loop = loops.getLoopFor(block); loop;
+  for (CFGLoop *loop = loops->getLoopFor(block); loop;
        loop = loop->getParentLoop()) {
     if (end && loop->contains(end))
       break;
