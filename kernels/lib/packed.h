@@ -171,14 +171,14 @@ template <ElementType type> struct Planes : Arithmetic<type> {
 
   Planes(words_t words, int32_t start) : words(words), start(start) {}
 
-  int32_t field(int64_t plane, int32_t index, int32_t bits) const {
+  int32_t field(int32_t plane, int32_t index, int32_t bits) const {
     uint32_t count = 32 / bits;
     uint32_t at = static_cast<uint32_t>(index);
-    uint32_t word = words[start + static_cast<int32_t>(plane) + at / count];
+    uint32_t word = words[start + plane + at / count];
     return static_cast<int32_t>(word >> (at % count * bits) &
                                 ((uint32_t(1) << bits) - 1));
   }
-  float half(int64_t plane, int32_t index) const {
+  float half(int32_t plane, int32_t index) const {
     return half_to_float(static_cast<uint32_t>(field(plane, index, 16)));
   }
 };
@@ -191,13 +191,13 @@ template <ElementType elementType> struct PlanarRow {
   static constexpr int32_t bits = Decoder::fields.quants;
   static constexpr int32_t highBits = Decoder::fields.high;
 
-  weights::PlanarRow row;
+  weights::PlanarRowOf<int32_t> row;
   quads_t quads;
   Planes<type> planes;
 
   PlanarRow(words_t words, quads_t quads, int32_t index, int32_t elements)
-      : row(weights::planarRow(type, elements)), quads(quads),
-        planes(words, index * static_cast<int32_t>(row.words)) {}
+      : row(weights::planarRowOf<int32_t>(type, elements)), quads(quads),
+        planes(words, index * row.words) {}
 
   float scale(int32_t group) const {
     return Decoder::scale(planes, row, group);
@@ -215,8 +215,7 @@ template <ElementType elementType> struct PlanarRow {
                    (at * bits % 32),
              high = 0;
     if constexpr (highBits != 0)
-      high = planes.words[planes.start + static_cast<int32_t>(row.high) +
-                          at * highBits / 32] >>
+      high = planes.words[planes.start + row.high + at * highBits / 32] >>
              (at * highBits % 32);
 #pragma unroll
     for (int32_t i = 0; i < 4; ++i)
@@ -240,8 +239,7 @@ template <ElementType elementType> struct PlanarRow {
     if constexpr (highBits != 0) {
 #pragma unroll
       for (int32_t i = 0; i < highBits; ++i)
-        high[i] = planes.words[planes.start + static_cast<int32_t>(row.high) +
-                               unit * highBits + i];
+        high[i] = planes.words[planes.start + row.high + unit * highBits + i];
     }
 #pragma unroll
     for (int32_t i = 0; i < 32; ++i) {

@@ -1,5 +1,4 @@
-//===- repack.cpp - Packed weights into the planar layout
-//------------------===//
+//===- repack.cpp - Packed weights into the planar layout -----------------===//
 //
 // The load program's kernel for graph.repack: a weight of [rows, elements] in
 // the blocks of a GGUF file becomes planar, a word an invocation. The layout is
