@@ -124,7 +124,6 @@ void Reporter::error(Diagnostic diagnostic, clang::SourceLocation loc,
 
 bool Reporter::say(Diagnostic diagnostic, clang::SourceLocation loc,
                    const llvm::Twine &message, bool isError) {
-  errors += isError;
   // Where the checker found something, the importer meets it again, perhaps
   // under another name, and can't name expressions that depend on it.
   if (isImporting && !found.empty() &&

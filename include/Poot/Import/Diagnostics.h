@@ -63,7 +63,6 @@ public:
              const llvm::Twine &message);
   /// What belongs to the report before.
   void note(clang::SourceLocation loc, const llvm::Twine &message);
-  bool hasErrors() const { return errors != 0; }
 
   /// A kernel has two parts: what the checker finds, and then what the importer
   /// adds to that. Of the latter, what follows from the former isn't said.
@@ -95,7 +94,6 @@ private:
   std::vector<Call> path;
   /// What was said, where, and for what depends on its callers, by which calls.
   std::set<std::tuple<Diagnostic, unsigned, size_t>> said;
-  unsigned errors = 0;
   bool isImporting = false;
   std::set<Diagnostic> found;
   std::set<Line> lines;
