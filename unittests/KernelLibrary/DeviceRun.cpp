@@ -3,7 +3,8 @@
 // Linked into the tests of kernels/test, this runs what they run on the CPU on
 // every device as well: the kernel as pootc imported it, its hooks filled with
 // their defaults and its constants specialized, through Vulkan and by the
-// interpreter. Results are those of the CPU within the launch's tolerance.
+// interpreter, whose sanitizer watches. Results are those of the CPU within the
+// launch's tolerance.
 //
 //===----------------------------------------------------------------------===//
 
@@ -139,6 +140,11 @@ static void runLaunch(const DeviceLaunch &launch) {
     std::string id = poot_device_get_info(device.get())->id;
     std::vector<Launch> launches = {*compiled};
     ASSERT_EQ(runOnDevice(device, launches), "") << launch.kernel;
+    // Of Vulkan's layers, or the interpreter's sanitizer.
+    for (const std::string &message : device.validationMessages())
+      ADD_FAILURE() << launch.kernel << " on " << id << ": " << message;
+    if (testing::Test::HasFailure())
+      return;
     for (size_t i = 0; i < launch.buffers.size(); ++i) {
       const DeviceLaunch::Memory &memory = launch.buffers[i];
       if (!memory.after)
