@@ -5,10 +5,9 @@
 // later one, as a lost device does.
 
 #include "device.h"
+#include "module.h"
 
 #include "poot/bundle/features.h"
-#include "poot/interp/interpreter.h"
-#include "poot/kir/json.h"
 
 #include <algorithm>
 #include <chrono>
@@ -22,12 +21,59 @@
 #include <thread>
 #include <tuple>
 
+#include <dlfcn.h>
 #include <unistd.h>
 
 using namespace poot;
 using namespace poot::runtime;
 
 namespace {
+
+/// The interpreter's library, loaded once and kept.
+struct Library {
+  const poot::interp::Module *module = nullptr;
+  std::string missing;
+
+  static const Library &get() {
+    static const Library library = load();
+    return library;
+  }
+
+private:
+  static Library load();
+};
+
+Library Library::load() {
+  constexpr const char *name = "libpoot-interp.so." POOT_VERSION_MAJOR;
+  // It lies beside the runtime's library, or where libraries are looked for.
+  void *handle = nullptr;
+  Dl_info self;
+  if (dladdr(reinterpret_cast<void *>(&Library::get), &self) &&
+      self.dli_fname) {
+    std::string path = self.dli_fname;
+    handle = dlopen((path.substr(0, path.rfind('/') + 1) + name).c_str(),
+                    RTLD_NOW | RTLD_LOCAL);
+  }
+  if (!handle)
+    handle = dlopen(name, RTLD_NOW | RTLD_LOCAL);
+  Library library;
+  if (!handle) {
+    library.missing = weights::concat(
+        "interp: ", name, " was not found; install it beside the runtime");
+    return library;
+  }
+  auto get = reinterpret_cast<poot::interp::GetModule>(
+      dlsym(handle, poot::interp::kModuleSymbol));
+  const poot::interp::Module *module = get ? get() : nullptr;
+  if (module && std::strcmp(module->version, POOT_VERSION) == 0)
+    library.module = module;
+  else
+    library.missing = weights::concat("interp: ", name, " is of version ",
+                                      module ? module->version : "unknown",
+                                      ", the runtime of " POOT_VERSION,
+                                      "; install both of one version");
+  return library;
+}
 
 constexpr uint32_t kSubgroupSize = 32;
 constexpr uint32_t kMostSubgroupSize = 128;
@@ -252,19 +298,17 @@ Error Interpreter::loadKernel(const bundle::BundleFile &file,
                      "' can't be run: ", message, "; compile the bundle anew")
         .with("kernel", name);
   };
-  auto module = kir::readJson(
-      {reinterpret_cast<const char *>(bytes.data), bytes.size}, "KIR");
-  if (!module)
-    return rejected(POOT_CORRUPT_BUNDLE, module.status().message());
   poot::interp::ProgramOptions options;
   options.sanitize = sanitize_;
   options.subgroupSize =
       kernel.subgroup_size() ? kernel.subgroup_size() : kSubgroupSize;
-  auto program = poot::interp::Program::create(
-      std::make_shared<kir::Module>(std::move(*module)),
-      code->entry_point()->string_view(), options);
+  bool isKir = false;
+  auto program = Library::get().module->load(
+      {reinterpret_cast<const char *>(bytes.data), bytes.size},
+      code->entry_point()->string_view(), options, isKir);
   if (!program)
-    return rejected(POOT_KERNEL_REJECTED, program.status().message());
+    return rejected(isKir ? POOT_KERNEL_REJECTED : POOT_CORRUPT_BUNDLE,
+                    program.status().message());
   // The sizes that commands are checked against are the code's own.
   size_t arguments = kernel.arguments() ? kernel.arguments()->size() : 0;
   if ((*program)->buffers().size() != arguments ||
@@ -542,7 +586,7 @@ Error Interpreter::dispatch(const Command &command) {
     for (const poot::interp::Report &report : findings.reports) {
       if (messages_.size() == kMostMessages)
         break;
-      std::string text = toText(report);
+      std::string text = Library::get().module->toText(report);
       text.pop_back();
       if (!command.location.empty())
         text += weights::concat("\n", command.location,
@@ -566,6 +610,10 @@ Error Interpreter::dispatch(const Command &command) {
 } // namespace
 
 void runtime::interp::listInterpreter(DeviceList &list) {
+  if (!Library::get().module) {
+    list.notes.push_back(Library::get().missing);
+    return;
+  }
   auto info = std::make_unique<DeviceInfo>(describeInterpreter());
   info->seal();
   list.devices.push_back(std::move(info));
@@ -573,6 +621,9 @@ void runtime::interp::listInterpreter(DeviceList &list) {
 
 Error runtime::interp::openInterpreter(const DeviceOptions &options,
                                        std::shared_ptr<Device> &device) {
+  if (!Library::get().module)
+    return makeError(POOT_NO_DEVICE, Library::get().missing)
+        .with("device", "interp");
   const char *wanted = std::getenv("POOT_INTERP_SANITIZE");
   bool sanitize =
       options.validation || (wanted && std::strcmp(wanted, "1") == 0);

@@ -25,12 +25,24 @@ fi
 strip -o "$work/stripped.so" "$library"
 size=$(stat -c %s "$work/stripped.so")
 echo "libpoot-runtime.so, stripped: $size bytes"
-if [ "$size" -gt 1572864 ]; then
-  echo "that is more than 1.5 MiB" >&2
+if [ "$size" -gt 1048576 ]; then
+  echo "that is more than 1 MiB" >&2
   exit 1
 fi
 others=$(nm -D --defined-only "$library" | awk '$3 !~ /^poot_/ { print $3 }')
 if [ -n "$others" ]; then
   echo "libpoot-runtime.so exports more than the C API: $others" >&2
+  exit 1
+fi
+
+# The interpreter's library is found beside it, and asked for nothing else.
+interpreter=$(find "$work/prefix" -name 'libpoot-interp.so.*' | head -1)
+if [ -z "$interpreter" ]; then
+  echo "libpoot-interp.so isn't installed" >&2
+  exit 1
+fi
+others=$(nm -D --defined-only "$interpreter" | awk '$3 != "poot_interp" { print $3 }')
+if [ -n "$others" ]; then
+  echo "libpoot-interp.so exports more than its entry: $others" >&2
   exit 1
 fi
