@@ -19,37 +19,9 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "packed.h"
+#include "few_rows.h"
 
 namespace poot::library {
-
-POOT_SPEC inline int32_t rows = 1;
-POOT_SPEC inline int32_t columns = 1;
-POOT_SPEC inline int32_t depth = 4;
-/// Rows of x that an invocation or subgroup takes at once, at most 8.
-POOT_SPEC inline int32_t block_rows = 1;
-
-POOT_HOOK("load_x4")
-inline vec<float, 4> load_x4(buffer<const vec<float, 4>> activations,
-                             int32_t row, int32_t k) {
-  return activations[(row * depth + k) / 4];
-}
-
-POOT_HOOK("store")
-inline void store(buffer<float> out, int32_t row, int32_t column, float value) {
-  out[row * columns + column] = value;
-}
-
-/// The sums of both weights for one output. By default they lie beside each
-/// other: [rows, columns, 2].
-POOT_HOOK("store_pair")
-inline void store_pair(buffer<float> out, int32_t row, int32_t column,
-                       float gate, float up) {
-  out[(row * columns + column) * 2] = gate;
-  out[(row * columns + column) * 2 + 1] = up;
-}
-
-POOT_HOOK("matrix") inline int32_t matrix(int32_t) { return 0; }
 
 //===----------------------------------------------------------------------===//
 // How weights are stored
@@ -87,26 +59,9 @@ struct bf16_words {
 // Kernels
 //===----------------------------------------------------------------------===//
 
-/// A block of rows of x and a column of W.
-struct Work {
-  int32_t row, column;
-  bool exists;
-  int32_t row_of(int32_t r) const { return min(row + r, rows - 1); }
-  /// The first four weights, in quads.
-  int32_t weights() const {
-    return (matrix(row) * columns + column) * (depth / 4);
-  }
-};
-
-inline Work work_of(int32_t id) {
-  int32_t blocks = divide_up(rows, block_rows);
-  return {id / columns * block_rows, id % columns, id < blocks * columns};
-}
-
-inline int32_t linear_subgroup() {
-  return linear_workgroup() * divide_up(static_cast<int32_t>(workgroup_size(x)),
-                                        static_cast<int32_t>(subgroup_size())) +
-         static_cast<int32_t>(subgroup_id());
+/// The first four weights, in quads.
+inline int32_t first_quad(const Work &work) {
+  return work.weight_row() * (depth / 4);
 }
 
 /// Sums of products with quads FIRST, FIRST + STRIDE and so on of the depth.
@@ -120,7 +75,7 @@ inline void sum_products(buffer<const vec<float, 4>> activations,
 #pragma unroll
   for (int32_t r = 0; r < block_rows; ++r)
     parts[r] = 0;
-  int32_t start = work.weights();
+  int32_t start = first_quad(work);
   for (int32_t i = first; i < depth / 4; i += stride) {
     vec<float, 4> weight = Weights::widen(weights[start + i]);
 #pragma unroll

@@ -26,40 +26,13 @@
 //===----------------------------------------------------------------------===//
 
 #include "packed.h"
+#include "few_rows.h"
 #include "products.h"
 
 namespace poot::library {
 
-POOT_SPEC inline int32_t rows = 1;
-POOT_SPEC inline int32_t columns = 1;
-/// A multiple of 32, of 256 for types with blocks of 256.
-POOT_SPEC inline int32_t depth = 256;
-/// Rows of x that an invocation or subgroup takes at once, at most 8.
-POOT_SPEC inline int32_t block_rows = 1;
 /// Rows of the packed weight that packed_rows chooses of.
 POOT_SPEC inline int32_t source_rows = 1;
-
-POOT_HOOK("load_x4")
-inline vec<float, 4> load_x4(buffer<const vec<float, 4>> activations,
-                             int32_t row, int32_t k) {
-  return activations[(row * depth + k) / 4];
-}
-
-POOT_HOOK("store")
-inline void store(buffer<float> out, int32_t row, int32_t column, float value) {
-  out[row * columns + column] = value;
-}
-
-/// The sums of both weights for one output. By default they lie beside each
-/// other: [rows, columns, 2].
-POOT_HOOK("store_pair")
-inline void store_pair(buffer<float> out, int32_t row, int32_t column,
-                       float gate, float up) {
-  out[(row * columns + column) * 2] = gate;
-  out[(row * columns + column) * 2 + 1] = up;
-}
-
-POOT_HOOK("matrix") inline int32_t matrix(int32_t) { return 0; }
 
 /// The row of the weight for row ROW of the result. An index outside is
 /// clamped.
@@ -71,18 +44,6 @@ inline int32_t source_row(buffer<const int32_t> indices, int32_t row) {
 //===----------------------------------------------------------------------===//
 // Few rows
 //===----------------------------------------------------------------------===//
-
-/// A block of rows of x and a column of W.
-struct Work {
-  int32_t row, column;
-  bool exists;
-  int32_t row_of(int32_t r) const { return min(row + r, rows - 1); }
-};
-
-inline Work work_of(int32_t id) {
-  int32_t blocks = divide_up(rows, block_rows);
-  return {id / columns * block_rows, id % columns, id < blocks * columns};
-}
 
 inline void clear(float (&sums)[8]) {
 #pragma unroll
@@ -136,8 +97,7 @@ POOT_KERNEL POOT_WORKGROUP_SIZE(64, 1, 1) void packed_lane(
   Work work = work_of(linear_id());
   if (!work.exists)
     return;
-  typename Weight::Row weight(words, quads,
-                              matrix(work.row) * columns + work.column, depth);
+  typename Weight::Row weight(words, quads, work.weight_row(), depth);
   float sums[8];
   clear(sums);
   for (int32_t unit = 0; unit < depth / 32; ++unit)
@@ -155,7 +115,7 @@ POOT_KERNEL POOT_WORKGROUP_SIZE(64, 1, 1) void packed_gated_lane(
   Work work = work_of(linear_id());
   if (!work.exists)
     return;
-  int32_t index = matrix(work.row) * columns + work.column;
+  int32_t index = work.weight_row();
   typename Weight::Row gate(gateWords, gateQuads, index, depth);
   typename Weight::Row up(upWords, upQuads, index, depth);
   float gates[8], ups[8];
@@ -171,13 +131,6 @@ POOT_KERNEL POOT_WORKGROUP_SIZE(64, 1, 1) void packed_gated_lane(
       store_pair(out, work.row + r, work.column, gates[r], ups[r]);
 }
 
-/// The subgroups of a workgroup count on.
-inline int32_t linear_subgroup() {
-  return linear_workgroup() * divide_up(static_cast<int32_t>(workgroup_size(x)),
-                                        static_cast<int32_t>(subgroup_size())) +
-         static_cast<int32_t>(subgroup_id());
-}
-
 template <class Weight>
 POOT_KERNEL POOT_WORKGROUP_SIZE(64, 1, 1) void packed_subgroup(
     buffer<const vec<float, 4>> activations, words_t words, quads_t quads,
@@ -185,8 +138,7 @@ POOT_KERNEL POOT_WORKGROUP_SIZE(64, 1, 1) void packed_subgroup(
   Work work = work_of(linear_subgroup());
   if (!work.exists)
     return;
-  typename Weight::Row weight(words, quads,
-                              matrix(work.row) * columns + work.column, depth);
+  typename Weight::Row weight(words, quads, work.weight_row(), depth);
   float sums[8];
   clear(sums);
   for (int32_t unit = lane_id(); unit < depth / 32; unit += subgroup_size())
@@ -206,7 +158,7 @@ POOT_KERNEL POOT_WORKGROUP_SIZE(64, 1, 1) void packed_gated_subgroup(
   Work work = work_of(linear_subgroup());
   if (!work.exists)
     return;
-  int32_t index = matrix(work.row) * columns + work.column;
+  int32_t index = work.weight_row();
   typename Weight::Row gate(gateWords, gateQuads, index, depth);
   typename Weight::Row up(upWords, upQuads, index, depth);
   float gates[8], ups[8];
