@@ -23,19 +23,22 @@ using namespace poot::kernel;
 // FuncOp
 //===----------------------------------------------------------------------===//
 
-void FuncOp::build(OpBuilder &builder, OperationState &state, StringRef name,
-                   FunctionType type, ArrayRef<int32_t> workgroupSize) {
-  state.addAttribute(getSymNameAttrName(state.name),
+// A kernel and the body of a hook are written alike.
+
+template <typename OpTy>
+static void buildFunction(OpBuilder &builder, OperationState &state,
+                          StringRef name, FunctionType type) {
+  state.addAttribute(OpTy::getSymNameAttrName(state.name),
                      builder.getStringAttr(name));
-  state.addAttribute(getFunctionTypeAttrName(state.name), TypeAttr::get(type));
-  state.addAttribute(getWorkgroupSizeAttrName(state.name),
-                     builder.getDenseI32ArrayAttr(workgroupSize));
+  state.addAttribute(OpTy::getFunctionTypeAttrName(state.name),
+                     TypeAttr::get(type));
   Block &entry = state.addRegion()->emplaceBlock();
   for (Type input : type.getInputs())
     entry.addArgument(input, state.location);
 }
 
-ParseResult FuncOp::parse(OpAsmParser &parser, OperationState &state) {
+template <typename OpTy>
+static ParseResult parseFunction(OpAsmParser &parser, OperationState &state) {
   auto buildType =
       [](Builder &builder, ArrayRef<Type> inputs, ArrayRef<Type> results,
          function_interface_impl::VariadicFlag, std::string &) -> Type {
@@ -43,15 +46,30 @@ ParseResult FuncOp::parse(OpAsmParser &parser, OperationState &state) {
   };
   return function_interface_impl::parseFunctionOp(
       parser, state, /*allowVariadic=*/false,
-      getFunctionTypeAttrName(state.name), buildType,
-      getArgAttrsAttrName(state.name), getResAttrsAttrName(state.name));
+      OpTy::getFunctionTypeAttrName(state.name), buildType,
+      OpTy::getArgAttrsAttrName(state.name),
+      OpTy::getResAttrsAttrName(state.name));
 }
 
-void FuncOp::print(OpAsmPrinter &printer) {
+template <typename OpTy>
+static void printFunction(OpTy op, OpAsmPrinter &printer) {
   function_interface_impl::printFunctionOp(
-      printer, *this, /*isVariadic=*/false, getFunctionTypeAttrName(),
-      getArgAttrsAttrName(), getResAttrsAttrName());
+      printer, op, /*isVariadic=*/false, op.getFunctionTypeAttrName(),
+      op.getArgAttrsAttrName(), op.getResAttrsAttrName());
 }
+
+void FuncOp::build(OpBuilder &builder, OperationState &state, StringRef name,
+                   FunctionType type, ArrayRef<int32_t> workgroupSize) {
+  buildFunction<FuncOp>(builder, state, name, type);
+  state.addAttribute(getWorkgroupSizeAttrName(state.name),
+                     builder.getDenseI32ArrayAttr(workgroupSize));
+}
+
+ParseResult FuncOp::parse(OpAsmParser &parser, OperationState &state) {
+  return parseFunction<FuncOp>(parser, state);
+}
+
+void FuncOp::print(OpAsmPrinter &printer) { printFunction(*this, printer); }
 
 LogicalResult FuncOp::verify() {
   if (getBody().empty())
@@ -560,31 +578,14 @@ LogicalResult HookOp::verifySymbolUses(SymbolTableCollection &symbols) {
 
 void HookBodyOp::build(OpBuilder &builder, OperationState &state,
                        StringRef name, FunctionType type) {
-  state.addAttribute(getSymNameAttrName(state.name),
-                     builder.getStringAttr(name));
-  state.addAttribute(getFunctionTypeAttrName(state.name), TypeAttr::get(type));
-  Block &entry = state.addRegion()->emplaceBlock();
-  for (Type input : type.getInputs())
-    entry.addArgument(input, state.location);
+  buildFunction<HookBodyOp>(builder, state, name, type);
 }
 
 ParseResult HookBodyOp::parse(OpAsmParser &parser, OperationState &state) {
-  auto buildType =
-      [](Builder &builder, ArrayRef<Type> inputs, ArrayRef<Type> results,
-         function_interface_impl::VariadicFlag, std::string &) -> Type {
-    return builder.getFunctionType(inputs, results);
-  };
-  return function_interface_impl::parseFunctionOp(
-      parser, state, /*allowVariadic=*/false,
-      getFunctionTypeAttrName(state.name), buildType,
-      getArgAttrsAttrName(state.name), getResAttrsAttrName(state.name));
+  return parseFunction<HookBodyOp>(parser, state);
 }
 
-void HookBodyOp::print(OpAsmPrinter &printer) {
-  function_interface_impl::printFunctionOp(
-      printer, *this, /*isVariadic=*/false, getFunctionTypeAttrName(),
-      getArgAttrsAttrName(), getResAttrsAttrName());
-}
+void HookBodyOp::print(OpAsmPrinter &printer) { printFunction(*this, printer); }
 
 LogicalResult HookBodyOp::verify() {
   if (getBody().empty())
