@@ -714,6 +714,22 @@ LogicalResult ProgramLowering::lowerOp(Operation *op) {
 LogicalResult ProgramLowering::lower(func::FuncOp function) {
   if (!llvm::hasSingleElement(function.getBody()))
     return function.emitError("a graph function has exactly one block");
+  // Every layout here counts blocks as GGUF stores them.
+  WalkResult planar = function.walk([](Operation *op) {
+    for (Type type :
+         llvm::concat<const Type>(llvm::to_vector(op->getOperandTypes()),
+                                  llvm::to_vector(op->getResultTypes())))
+      if (auto packed = dyn_cast<PackedType>(type);
+          packed && packed.getLayout() != PackedLayout::Gguf) {
+        op->emitError("the planner has no kernels yet for weights of the "
+                      "layout '")
+            << stringifyPackedLayout(packed.getLayout()) << "'; use gguf";
+        return WalkResult::interrupt();
+      }
+    return WalkResult::advance();
+  });
+  if (planar.wasInterrupted())
+    return failure();
   auto load = module->getAttrOfType<FlatSymbolRefAttr>(kLoadAttr);
   bool isLoad = load && load.getValue() == function.getSymName();
 

@@ -39,3 +39,13 @@ func.func @too_long(%x: tensor<1x40000000xf32> {graph.name = "x"}) -> (tensor<1x
   %y = graph.scan sum %x dim 1 : tensor<1x40000000xf32>
   return %y : tensor<1x40000000xf32>
 }
+
+// -----
+
+graph.const @w : !graph.packed<q8_0, planar, 4x32>
+func.func @planar() -> (tensor<4x32xf32> {graph.name = "y"}) {
+  // expected-error @+1 {{the planner has no kernels yet for weights of the layout 'planar'; use gguf}}
+  %w = graph.get @w : !graph.packed<q8_0, planar, 4x32>
+  %y = graph.packed_dequant %w : !graph.packed<q8_0, planar, 4x32> -> tensor<4x32xf32>
+  return %y : tensor<4x32xf32>
+}
