@@ -36,7 +36,7 @@ PASSES = (
 
 # Tools whose --help is complete in itself, and those whose options are mostly
 # those of an MLIR driver: there only what the driver lacks is shown.
-PLAIN_TOOLS = ("poot-compile", "poot-eval", "poot-llm", "poot-run")
+PLAIN_TOOLS = ("poot-compile", "poot-eval", "poot-llm", "poot-run", "pootc")
 DRIVER_TOOLS = {"poot-opt": "mlir-opt", "poot-translate": "mlir-translate"}
 
 
