@@ -75,6 +75,7 @@ PARTS = (
     # Tests of the library run on devices as well.
     Part("kernels", ("kernels",), ("weights",), (),
          ("kernels/test", "unittests/KernelLibrary"), ("Kernel",), ("llvm",)),
+    Part("examples", ("examples",), ("kernels",)),
     tool("poot-run", ("weights", "kir", "bundle", "runtime"), ("cli11", "json")),
     tool("poot-llm", ("weights", "runtime", "serve"), ("cli11",),
          test_includes=("bundle",)),
