@@ -57,6 +57,7 @@ struct DecodedBlock {
   std::vector<int64_t> cases;
   uint32_t condition = 0, conditionBytes = 1, conditionTaint = kNone;
   uint32_t site = 0;
+  bool meets = false;
 };
 
 class Decoder {
@@ -835,6 +836,7 @@ void Decoder::emitMemory(const kir::Op &op) {
 }
 
 void Decoder::emitSubgroup(const kir::Op &op) {
+  blocks_[current_].meets = true;
   const kir::Type &to = type(op.results[0]);
   const uint32_t bytes = kir::byteSize(to.shape.element);
   Value from = value(op.operands[0]);
@@ -1388,6 +1390,7 @@ void Decoder::finish() {
     segment.conditionBytes = block.conditionBytes;
     segment.conditionTaint = block.conditionTaint;
     segment.site = block.site;
+    segment.meets = block.meets;
     program.segments.push_back(segment);
   }
   program.registerBytes = (registerBytes_ + 63) / 64 * 64;

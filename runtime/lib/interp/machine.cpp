@@ -206,10 +206,45 @@ static uint32_t nextReady(const std::vector<uint64_t> &ready, uint32_t from) {
   return static_cast<uint32_t>(word * 64) + lowestBit(bits);
 }
 
+/// Whether lanes of the subgroups that wait for SEGMENT are on their way
+/// elsewhere, and may still come.
+bool Machine::isSubgroupElsewhere(uint32_t segment) {
+  std::vector<bool> waits(workItems / program.subgroupSize + 1);
+  auto forEachSubgroup = [&](uint32_t of, auto visit) {
+    const uint64_t *bits = waiting(of);
+    for (uint32_t w = 0; w != words_; ++w)
+      for (uint64_t word = bits[w]; word; word &= word - 1)
+        if (visit((w * 64 + lowestBit(word)) / program.subgroupSize))
+          return true;
+    return false;
+  };
+  forEachSubgroup(segment, [&](uint32_t subgroup) {
+    waits[subgroup] = true;
+    return false;
+  });
+  for (uint32_t other = nextReady(ready_, 0); other != kNone;
+       other = nextReady(ready_, other + 1))
+    if (other != segment && forEachSubgroup(other, [&](uint32_t subgroup) {
+          return bool(waits[subgroup]);
+        }))
+      return true;
+  return false;
+}
+
+/// The next segment behind the last, where all get their turn. Lanes don't
+/// exchange values before the others of their subgroup had the chance to come.
+uint32_t Machine::nextInTurn() {
+  uint32_t next = nextReady(ready_, lastSegment_ + 1);
+  while (next != kNone && program.segments[next].meets &&
+         isSubgroupElsewhere(next))
+    next = nextReady(ready_, next + 1);
+  return next;
+}
+
 void Machine::runWorkgroup() {
   while (!failed_) {
     bool fair = sawAtomic && segmentsSinceProgress_ > kPatience;
-    uint32_t next = fair ? nextReady(ready_, lastSegment_ + 1) : kNone;
+    uint32_t next = fair ? nextInTurn() : kNone;
     if (next == kNone)
       next = nextReady(ready_, 0);
     if (next == kNone) {

@@ -70,6 +70,8 @@ struct Segment {
   uint32_t condition = 0, conditionBytes = 1, conditionTaint = kNone;
   uint32_t firstCase = 0;
   uint32_t site = 0;
+  /// Lanes of a subgroup exchange values in it.
+  bool meets = false;
 };
 
 /// Bytes that work-items share: a buffer, a workgroup array, a table.
@@ -228,6 +230,8 @@ public:
 private:
   void startWorkgroup(uint64_t number);
   void runWorkgroup();
+  uint32_t nextInTurn();
+  bool isSubgroupElsewhere(uint32_t segment);
   void runSegment(uint32_t segment);
   void leave(const Segment &segment);
   void takeEdge(const Edge &edge, uint32_t first, uint32_t count);
