@@ -959,6 +959,32 @@ struct Bf16ConstantPattern : OpConversionPattern<arith::ConstantOp> {
   }
 };
 
+/// Integers are unsigned in SPIR-V, as upstream writes those without a sign,
+/// and ConvertSToF reads them as signed. spirv-opt, which drivers run, goes by
+/// the type where it folds the conversion of a constant: it is given a signed
+/// one.
+struct SignedToFloatPattern : OpConversionPattern<arith::SIToFPOp> {
+  SignedToFloatPattern(const TypeConverter &converter, MLIRContext *context)
+      : OpConversionPattern(converter, context, /*benefit=*/2) {}
+  LogicalResult
+  matchAndRewrite(arith::SIToFPOp op, OpAdaptor adaptor,
+                  ConversionPatternRewriter &rewriter) const override {
+    Type type = adaptor.getIn().getType();
+    auto integer = dyn_cast<IntegerType>(getElementTypeOrSelf(type));
+    Type result = getTypeConverter()->convertType(op.getType());
+    if (!integer || integer.getWidth() == 1 || !result)
+      return failure();
+    Type signedType = IntegerType::get(op.getContext(), integer.getWidth(),
+                                       IntegerType::Signed);
+    if (auto vector = dyn_cast<VectorType>(type))
+      signedType = vector.clone(signedType);
+    Value value = spirv::BitcastOp::create(rewriter, op.getLoc(), signedType,
+                                           adaptor.getIn());
+    rewriter.replaceOpWithNewOp<spirv::ConvertSToFOp>(op, result, value);
+    return success();
+  }
+};
+
 /// A bitcast between bf16 and i16 is nothing.
 struct SameTypeBitcastPattern : OpConversionPattern<arith::BitcastOp> {
   SameTypeBitcastPattern(const TypeConverter &converter, MLIRContext *context)
@@ -1183,7 +1209,8 @@ static void populatePatterns(const SPIRVTypeConverter &converter,
       FragmentMmaPattern, ContractablePattern<arith::AddFOp, spirv::FAddOp>,
       ContractablePattern<arith::SubFOp, spirv::FSubOp>,
       ContractablePattern<arith::MulFOp, spirv::FMulOp>, Bf16ConstantPattern,
-      SameTypeBitcastPattern>(converter, patterns.getContext());
+      SignedToFloatPattern, SameTypeBitcastPattern>(converter,
+                                                    patterns.getContext());
   // Upstream converts log2 through log, whose error it multiplies.
   patterns.add<UnaryPattern<math::Exp2Op, spirv::GLExp2Op>,
                UnaryPattern<math::Log2Op, spirv::GLLog2Op>,
