@@ -69,12 +69,12 @@ def KernelExpandMath : Pass<"kernel-expand-math", "::poot::kernel::FuncOp"> {
 def KernelPropagateConstants : Pass<"kernel-propagate-constants"> {
   let summary = "constants through branches and around loops";
   let description = [{
-    Upstream's sccp, of a function without vector.extract or vector.insert at an
-    index that is no constant. Folding such an op with what sccp takes for
-    constant makes its index static, for good, even where that turns out wrong:
-    the element that a loop's first iteration reads would be read in all.
-    Functions with such ops are left as they are.
+    As upstream's sccp, which is wrong around loops where a fold gives a value
+    that the operation doesn't read: the element that a vector was made of, or
+    `a` for `(a + b) - b`. What holds in a loop's first iteration was taken to
+    hold in all.
   }];
+  let dependentDialects = ["::mlir::arith::ArithDialect"];
 }
 
 def KernelSimplify : Pass<"kernel-simplify"> {
