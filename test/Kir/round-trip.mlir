@@ -36,6 +36,9 @@ kernel.func @constants(%x: !kernel.buffer<f32, write>)
   %21 = ub.poison : f32
   %22 = ub.poison : vector<4xi8>
   %23 = ub.poison : !kernel.fragment<16x16xf16, b>
+  %24 = kernel.unwritten : i1
+  %25 = kernel.unwritten : vector<2xf32>
+  %26 = kernel.unwritten : !kernel.fragment<16x16xf32, accumulator>
   kernel.return
 }
 

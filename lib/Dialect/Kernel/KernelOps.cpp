@@ -351,7 +351,7 @@ SmallVector<MemorySlot> VarOp::getPromotableSlots() {
 }
 
 Value VarOp::getDefaultValue(const MemorySlot &slot, OpBuilder &builder) {
-  return ub::PoisonOp::create(builder, getLoc(), slot.elemType);
+  return UnwrittenOp::create(builder, getLoc(), slot.elemType);
 }
 
 void VarOp::handleBlockArgument(const MemorySlot &, BlockArgument,

@@ -93,8 +93,8 @@ private:
   Value fresh(const kir::Type &type, bool mayTaint);
   uint32_t taintOf(const Value &value, uint32_t n);
   uint32_t zeroTaint(uint32_t n);
-  uint32_t poisonTaint(uint32_t n);
-  Value poison(const kir::Type &type);
+  uint32_t constantTaint(Taint taint, uint32_t n);
+  Value undefined(const kir::Type &type, Taint why);
   Value constant(const kir::Type &type, const std::vector<uint8_t> &data);
   Value special(Constant::Kind kind, uint32_t number);
 
@@ -151,7 +151,7 @@ private:
   uint64_t valueCount_ = 0;
   uint64_t registerBytes_ = 0;
   uint32_t zeroTaint_ = kNone, zeroTaints_ = 0;
-  uint32_t poisonTaint_ = kNone, poisonTaints_ = 0;
+  std::map<Taint, std::pair<uint32_t, uint32_t>> constantTaints_;
   std::map<std::pair<unsigned, uint32_t>, Value> specials_;
   uint32_t smallestSubgroup_ = 1;
 
@@ -210,20 +210,22 @@ uint32_t Decoder::zeroTaint(uint32_t n) {
   return zeroTaint_;
 }
 
-uint32_t Decoder::poisonTaint(uint32_t n) {
-  if (n > poisonTaints_) {
-    poisonTaint_ = allocate(1, n);
-    poisonTaints_ = n;
+/// A register whose N columns are TAINT.
+uint32_t Decoder::constantTaint(Taint taint, uint32_t n) {
+  auto &[reg, columns] = constantTaints_[taint];
+  if (n > columns) {
+    reg = allocate(1, n);
+    columns = n;
     if (failed())
-      return poisonTaint_;
+      return reg;
     Constant constant;
-    constant.reg = poisonTaint_;
+    constant.reg = reg;
     constant.bytes = 1;
     constant.n = n;
-    constant.data.assign(n, kPoison);
+    constant.data.assign(n, taint);
     program_->constants.push_back(std::move(constant));
   }
-  return poisonTaint_;
+  return reg;
 }
 
 /// A register with the taints of VALUE, also where it has none.
@@ -231,10 +233,10 @@ uint32_t Decoder::taintOf(const Value &value, uint32_t n) {
   return value.taint == kNone ? zeroTaint(n) : value.taint;
 }
 
-Value Decoder::poison(const kir::Type &type) {
+Value Decoder::undefined(const kir::Type &type, Taint why) {
   Value value = fresh(type, false);
   if (sanitize_)
-    value.taint = poisonTaint(columns(type));
+    value.taint = constantTaint(why, columns(type));
   return value;
 }
 
@@ -495,7 +497,7 @@ void Decoder::emitVector(const kir::Op &op) {
     if (position.empty()) {
       value(op.results[0]) = from;
     } else if (position[0] == -1) {
-      value(op.results[0]) = poison(to);
+      value(op.results[0]) = undefined(to, kPoison);
     } else if (position[0] != kir::kDynamic) {
       out = {columnOf(0, static_cast<uint32_t>(position[0]))};
       value(op.results[0]) = fromColumns(to, out);
@@ -522,7 +524,7 @@ void Decoder::emitVector(const kir::Op &op) {
     if (position.empty()) {
       value(op.results[0]) = value(op.operands[0]);
     } else if (position[0] == -1) {
-      value(op.results[0]) = poison(to);
+      value(op.results[0]) = undefined(to, kPoison);
     } else if (position[0] != kir::kDynamic) {
       for (uint32_t k = 0; k != n; ++k)
         out.push_back(k == position[0] ? columnOf(0, 0) : columnOf(1, k));
@@ -559,7 +561,7 @@ void Decoder::emitVector(const kir::Op &op) {
     const uint32_t first = lanes(0);
     for (int64_t at : mask) {
       if (at < 0)
-        out.push_back({kNone, sanitize_ ? poisonTaint(1) : kNone});
+        out.push_back({kNone, sanitize_ ? constantTaint(kPoison, 1) : kNone});
       else if (at < first)
         out.push_back(columnOf(0, static_cast<uint32_t>(at)));
       else
@@ -973,7 +975,10 @@ void Decoder::emitOp(const kir::Op &op) {
         constant(type(op.results[0]), op.find(AttributeKey::Value)->data);
     return;
   case Opcode::UbPoison:
-    value(op.results[0]) = poison(type(op.results[0]));
+    value(op.results[0]) = undefined(type(op.results[0]), kPoison);
+    return;
+  case Opcode::KernelUnwritten:
+    value(op.results[0]) = undefined(type(op.results[0]), kUnwritten);
     return;
   case Opcode::KernelSpecConstant: {
     const kir::Type &own = type(op.results[0]);
@@ -1173,8 +1178,9 @@ void Decoder::emitHook(const kir::Op &op, unsigned depth) {
   // A body that never yields gives nothing, and what follows is never reached.
   results.resize(op.results.size());
   for (size_t i = 0; i != op.results.size(); ++i)
-    value(op.results[i]) =
-        results[i].reg == kNone ? poison(type(op.results[i])) : results[i];
+    value(op.results[i]) = results[i].reg == kNone
+                               ? undefined(type(op.results[i]), kPoison)
+                               : results[i];
 }
 
 void Decoder::emitTerminator(const kir::Op &op,

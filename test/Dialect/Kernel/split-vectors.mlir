@@ -27,6 +27,22 @@ kernel.func @long(%n: i32, %s: f32) attributes {workgroup_size = array<i32: 1, 1
 
 // -----
 
+// CHECK-LABEL: kernel.func @undefined
+// CHECK-COUNT-2: ub.poison : vector<4xf32>
+// CHECK-COUNT-2: kernel.unwritten : vector<4xf32>
+// CHECK-COUNT-2: arith.addf
+kernel.func @undefined(%y: !kernel.buffer<f32, write>, %n: i32)
+    attributes {workgroup_size = array<i32: 1, 1, 1>} {
+  %p = ub.poison : vector<8xf32>
+  %u = kernel.unwritten : vector<8xf32>
+  %sum = arith.addf %p, %u : vector<8xf32>
+  %s = vector.extract %sum[7] : f32 from vector<8xf32>
+  kernel.store %s, %y[%n] : !kernel.buffer<f32, write>
+  kernel.return
+}
+
+// -----
+
 // One element is a scalar.
 // CHECK-LABEL: kernel.func @single
 // CHECK: %[[ONE:.*]] = vector.bitcast %{{.*}} : vector<4xi8> to vector<1xi32>

@@ -34,6 +34,22 @@ kernel.func @exits(%x: !kernel.buffer<i32, read>, %o: !kernel.buffer<i32, write>
 
 // -----
 
+// Poison, and what a variable has before its first write, is zero.
+// CHECK-LABEL: kernel.func @undefined
+// CHECK: %[[F:.*]] = arith.constant 0.000000e+00 : f32
+// CHECK: %[[I:.*]] = arith.constant 0 : i32
+// CHECK-NOT: kernel.unwritten
+// CHECK: kernel.store %[[F]], %{{.*}}[%[[I]]]
+kernel.func @undefined(%y: !kernel.buffer<f32, write>)
+    attributes {workgroup_size = array<i32: 1, 1, 1>} {
+  %f = kernel.unwritten : f32
+  %i = ub.poison : i32
+  kernel.store %f, %y[%i] : !kernel.buffer<f32, write>
+  kernel.return
+}
+
+// -----
+
 // A loop with two entries.
 // CHECK-LABEL: kernel.func @irreducible
 // CHECK-NOT: {{ cf\.}}

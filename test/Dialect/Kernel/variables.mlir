@@ -92,15 +92,33 @@ kernel.func @joins(%x: !kernel.buffer<f32, read>,
   kernel.return
 }
 
-// What was never written is poison.
+// What was never written stays a value of its own: a choice between it and
+// another doesn't fold to the other, as with poison.
 // CHECK-LABEL: kernel.func @unwritten
-// CHECK: %[[P:.*]] = ub.poison : f32
-// CHECK: kernel.store %[[P]]
+// CHECK-DAG: %[[F:.*]] = kernel.unwritten : i1
+// CHECK-DAG: %[[U:.*]] = kernel.unwritten : f32
+// CHECK: kernel.store %[[U]]
+// CHECK: arith.select %{{.*}}, %{{.*}}, %[[F]] : i1
 kernel.func @unwritten(%y: !kernel.buffer<f32, write>, %n: i32)
     attributes {workgroup_size = array<i32: 1, 1, 1>} {
   %a = kernel.var : !kernel.var<f32>
   %w = kernel.var_load %a[] : !kernel.var<f32>
   kernel.store %w, %y[%n] : !kernel.buffer<f32, write>
+  %flag = kernel.var : !kernel.var<i1>
+  %true = arith.constant true
+  %zero = arith.constant 0 : i32
+  %found = arith.cmpi sgt, %n, %zero : i32
+  cf.cond_br %found, ^set, ^next
+^set:
+  kernel.var_store %true, %flag[] : !kernel.var<i1>
+  cf.br ^next
+^next:
+  %f = kernel.var_load %flag[] : !kernel.var<i1>
+  cf.cond_br %f, ^store, ^return
+^store:
+  kernel.store %w, %y[%zero] : !kernel.buffer<f32, write>
+  cf.br ^return
+^return:
   kernel.return
 }
 

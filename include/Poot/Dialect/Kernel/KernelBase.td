@@ -37,8 +37,8 @@ def Kernel_Dialect : Dialect {
     by numbers. What is left takes its default.
 
     **Private variables** of an invocation are values, or `kernel.var` where the
-    source assigns them several times or indexes them. A value that was never
-    written is `ub.poison`.
+    source assigns them several times or indexes them. The value of one that
+    was never written is `kernel.unwritten`.
 
     **Convergence.** A barrier must be reached by all invocations of a workgroup
     or by none. A subgroup operation works on the invocations of the subgroup
@@ -48,7 +48,7 @@ def Kernel_Dialect : Dialect {
   }];
   let cppNamespace = "::poot::kernel";
   let hasConstantMaterializer = 1;
-  // Constants, and the value of a variable that was never written.
+  // Constants, and values that don't exist.
   let dependentDialects = ["::mlir::arith::ArithDialect",
                            "::mlir::ub::UBDialect"];
   let useDefaultTypePrinterParser = 1;

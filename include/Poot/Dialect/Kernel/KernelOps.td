@@ -363,6 +363,22 @@ def Kernel_VarStoreOp : Kernel_Op<"var_store", [
   let hasVerifier = 1;
 }
 
+def Kernel_UnwrittenOp : Kernel_Op<"unwritten", [Pure]> {
+  let summary = "the value of a variable before its first write";
+  let description = [{
+    What mem2reg makes of reading a variable that nothing has written. Any value
+    may stand for it, and to depend on it is a fault. It isn't `ub.poison`: a
+    choice between a value and poison folds to the value, after which nothing
+    could report that the source left a way without one.
+
+    ```mlir
+    %found = kernel.unwritten : i1
+    ```
+  }];
+  let results = (outs Kernel_VarElement:$result);
+  let assemblyFormat = "attr-dict `:` type($result)";
+}
+
 //===----------------------------------------------------------------------===//
 // Specialization and hooks
 //===----------------------------------------------------------------------===//

@@ -381,8 +381,9 @@ LogicalResult Expander::expand(Operation *op) {
         });
         return success();
       })
-      .Case([&](ub::PoisonOp poison) {
-        arrays[poison] = createArray(op, cast<FragmentType>(poison.getType()));
+      .Case<ub::PoisonOp, UnwrittenOp>([&](auto undefined) {
+        arrays[undefined] =
+            createArray(op, cast<FragmentType>(undefined.getType()));
         return success();
       })
       .Case([&](FragmentLoadOp load) {

@@ -435,6 +435,12 @@ LogicalResult Splitter::split(Operation *op) {
               ub::PoisonOp::create(builder, loc, piece, poison.getValue()));
         setPieces(poison.getResult(), parts);
       })
+      .Case([&](UnwrittenOp unwritten) {
+        Values parts;
+        for (Type piece : getPieceTypes(type))
+          parts.push_back(UnwrittenOp::create(builder, loc, piece));
+        setPieces(unwritten.getResult(), parts);
+      })
       .Case([&](VarLoadOp load) { splitVarLoad(load); })
       .Case([&](VarStoreOp store) { splitVarStore(store); })
       .Case([&](vector::BitCastOp cast) {

@@ -117,16 +117,18 @@ static void expandSwitch(scf::IndexSwitchOp op) {
     cast->erase();
 }
 
-/// A value is poison on a path that never uses it; zero serves as well.
-static LogicalResult replacePoison(ub::PoisonOp op) {
+/// A value is poison, or that of a variable before its first write, on a path
+/// that never uses it; zero serves as well.
+static LogicalResult replaceUndefined(Operation *op) {
   OpBuilder builder(op);
-  TypedAttr zero = builder.getZeroAttr(op.getType());
+  Type type = op->getResult(0).getType();
+  TypedAttr zero = builder.getZeroAttr(type);
   if (!zero)
-    return op.emitOpError("of type ")
-           << op.getType() << " can't be carried by a branch";
-  Value constant = arith::ConstantOp::create(builder, op.getLoc(), zero);
-  op.replaceAllUsesWith(constant);
-  op.erase();
+    return op->emitOpError("of type ")
+           << type << " can't be carried by a branch";
+  op->replaceAllUsesWith(
+      arith::ConstantOp::create(builder, op->getLoc(), zero));
+  op->erase();
   return success();
 }
 
@@ -145,17 +147,17 @@ void Structurize::runOnOperation() {
     return signalPassFailure();
 
   SmallVector<scf::IndexSwitchOp> switches;
-  SmallVector<ub::PoisonOp> poisons;
+  SmallVector<Operation *> undefined;
   func.walk([&](Operation *op) {
     if (auto switchOp = dyn_cast<scf::IndexSwitchOp>(op))
       switches.push_back(switchOp);
-    else if (auto poison = dyn_cast<ub::PoisonOp>(op))
-      poisons.push_back(poison);
+    else if (isa<ub::PoisonOp, UnwrittenOp>(op))
+      undefined.push_back(op);
   });
   for (scf::IndexSwitchOp op : switches)
     expandSwitch(op);
-  for (ub::PoisonOp op : poisons)
-    if (failed(replacePoison(op)))
+  for (Operation *op : undefined)
+    if (failed(replaceUndefined(op)))
       return signalPassFailure();
 
   if (!func.getBody().hasOneBlock()) {
