@@ -112,6 +112,8 @@ void Sanitizer::tick() {
   }
   released_.clear();
   atomics_.clear();
+  for (Shadow &shadow : shadows_)
+    shadow.reads = shadow.writes = {};
   for (Region &region : regions_)
     for (auto &page : region.pages)
       page.reset();
@@ -242,20 +244,43 @@ void Sanitizer::note(Recent &recent, const Entry &entry) {
 }
 
 void Sanitizer::race(const Entry &earlier, const char *earlierWas,
-                     const char *now, uint32_t memory, uint64_t at,
-                     uint32_t lane, uint32_t site) {
+                     std::string message, uint32_t lane, uint32_t site) {
   uint32_t items = program_.workItems;
-  const MemoryInfo &info = program_.memories[memory];
   std::vector<Report::Note> notes;
   notes.push_back({concat("the other access, ", earlierWas, ", by ",
                           describeItem(program_, earlier.item / items,
                                        options_.grid, earlier.item % items)),
                    program_.path(earlier.site)});
-  report(Fault::Race, site, lane,
-         concat("data race: ", now, " of element ", at / info.elementBytes,
-                " of ", info.name, " is not ordered with ", earlierWas,
-                " of it"),
+  report(Fault::Race, site, lane, concat("data race: ", message),
          std::move(notes), earlier.site);
+}
+
+/// An access of an array which shares bytes with others, compared with what was
+/// done to those. False where they race.
+bool Sanitizer::accessOverlaid(uint32_t memory, bool writes, uint32_t lane,
+                               uint32_t site) {
+  const uint32_t item = itemOf(lane);
+  auto check = [&](uint32_t other, const Recent &recent, const char *was) {
+    for (const Entry *earlier :
+         {&recent.latest, &recent.otherItem, &recent.otherGroup})
+      if (!ordered(*earlier, item, /*isBuffer=*/false)) {
+        race(*earlier, was,
+             concat(writes ? "a write of " : "a read of ",
+                    program_.memories[memory].name, " is not ordered with ",
+                    was, " of ", program_.memories[other].name,
+                    ", which may share its bytes"),
+             lane, site);
+        return false;
+      }
+    return true;
+  };
+  Shadow &own = shadows_[memory];
+  note(writes ? own.writes : own.reads, {now_, item, site});
+  for (uint32_t other : program_.memories[memory].overlaid)
+    if (!check(other, shadows_[other].writes, "a write") ||
+        (writes && !check(other, shadows_[other].reads, "a read")))
+      return false;
+  return true;
 }
 
 void Sanitizer::access(uint32_t memory, uint64_t at, uint64_t bytes, Kind kind,
@@ -287,6 +312,9 @@ void Sanitizer::access(uint32_t memory, uint64_t at, uint64_t bytes, Kind kind,
   }
   if (shadow.region == kNone)
     return;
+  if (!program_.memories[memory].overlaid.empty() &&
+      !accessOverlaid(memory, writes, lane, site))
+    return;
   Region &region = regions_[shadow.region];
   const uint32_t item = itemOf(lane);
   const Entry entry = {now_, item, site};
@@ -300,7 +328,11 @@ void Sanitizer::access(uint32_t memory, uint64_t at, uint64_t bytes, Kind kind,
     auto check = [&](const Entry &earlier, const char *was) {
       if (ordered(earlier, item, region.isBuffer))
         return true;
-      race(earlier, was, doing, memory, at, lane, site);
+      const MemoryInfo &info = program_.memories[memory];
+      race(earlier, was,
+           concat(doing, " of element ", at / info.elementBytes, " of ",
+                  info.name, " is not ordered with ", was, " of it"),
+           lane, site);
       return false;
     };
     auto checkAll = [&](const Recent &recent, const char *was) {

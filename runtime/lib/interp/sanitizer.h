@@ -83,6 +83,9 @@ private:
     uint32_t region = kNone;  ///< None: never written, so no races.
     uint64_t offset = 0;      ///< Of the memory in the region.
     uint32_t written = kNone; ///< Into written_; none: all is initialized.
+    /// Of any elements, where other arrays may share its bytes: which elements
+    /// would meet depends on the target.
+    Recent reads, writes;
   };
   /// Which bytes were written; cleared by raising the generation.
   struct Written {
@@ -104,8 +107,10 @@ private:
   Cell &cell(Region &region, uint64_t number);
   bool ordered(const Entry &entry, uint32_t item, bool isBuffer) const;
   void note(Recent &recent, const Entry &entry);
-  void race(const Entry &earlier, const char *earlierWas, const char *now,
-            uint32_t memory, uint64_t at, uint32_t lane, uint32_t site);
+  void race(const Entry &earlier, const char *earlierWas, std::string message,
+            uint32_t lane, uint32_t site);
+  bool accessOverlaid(uint32_t memory, bool writes, uint32_t lane,
+                      uint32_t site);
   void tick();
   uint32_t itemOf(uint32_t lane) const {
     return group_ * program_.workItems + lane;

@@ -216,6 +216,13 @@ T *element(Machine &m, uint32_t reg, const Holders &holders, uint32_t e) {
   return m.at<T>(reg, e / holders.count) + holders.first + e % holders.count;
 }
 
+/// The lane that reads or writes element E in memory. Devices differ in which
+/// it is, so it is any, and never one that follows from E in a way that a
+/// kernel might rely on.
+uint32_t laneOf(const Holders &holders, uint32_t e) {
+  return holders.first + (e * 0x9e3779b1u >> 16) % holders.count;
+}
+
 /// Calls BODY(byte, lane, element) for every element of a fragment in memory.
 template <class F>
 void eachElement(Machine &m, const Inst &i, Sanitizer::Kind kind, F body) {
@@ -237,7 +244,7 @@ void eachElement(Machine &m, const Inst &i, Sanitizer::Kind kind, F body) {
     for (uint32_t r = 0; r != rows; ++r)
       for (uint32_t c = 0; c != columns; ++c) {
         uint32_t e = r * columns + c;
-        uint32_t lane = holders.first + e % holders.count;
+        uint32_t lane = laneOf(holders, e);
         uint32_t at = i.z ? index + c * stride + r : index + r * stride + c;
         uint8_t *place = nullptr;
         if (at < memory.count) {
