@@ -266,8 +266,8 @@ private:
 
   // The kernel's interface (Kernels.cpp).
   void bindParameters(const clang::FunctionDecl *function);
-  void bindMetadata(const Object &object, clang::QualType type,
-                    clang::SourceLocation loc);
+  void bindMetadata(const Object &object, const clang::ParmVarDecl *parameter);
+  mlir::Location getNamedLoc(const clang::ParmVarDecl *parameter);
   void narrowAccess();
 
   clang::CompilerInstance &clang;

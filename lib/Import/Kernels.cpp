@@ -137,15 +137,25 @@ std::vector<KernelDecl> poot::import::findKernels(CompilerInstance &clang,
 // The interface
 //===----------------------------------------------------------------------===//
 
-void Importer::bindMetadata(const Object &object, QualType,
-                            SourceLocation source) {
+/// A kernel's arguments bear the names of their parameters, for who gives them
+/// values.
+Location Importer::getNamedLoc(const ParmVarDecl *parameter) {
+  Location loc = getLoc(parameter->getLocation());
+  if (parameter->getName().empty())
+    return loc;
+  return mlir::NameLoc::get(builder.getStringAttr(parameter->getName()), loc);
+}
+
+void Importer::bindMetadata(const Object &object,
+                            const ParmVarDecl *parameter) {
   Location loc = func.getLoc();
+  SourceLocation source = parameter->getLocation();
   mlir::Type i32 = builder.getI32Type();
   auto append = [&](mlir::Type type) -> Value {
     llvm::SmallVector<mlir::Type> inputs(func.getArgumentTypes());
     inputs.push_back(type);
     func.setFunctionType(builder.getFunctionType(inputs, {}));
-    return entry->addArgument(type, loc);
+    return entry->addArgument(type, getNamedLoc(parameter));
   };
   forEachElement(
       object,
@@ -204,7 +214,7 @@ void Importer::bindParameters(const FunctionDecl *function) {
     func.setFunctionType(builder.getFunctionType(inputs, {}));
     Object handle;
     handle.type = type;
-    handle.memory = entry->addArgument(buffer, getLoc(source));
+    handle.memory = entry->addArgument(buffer, getNamedLoc(parameter));
     frame.variables[parameter] = handle;
   }
   for (const ParmVarDecl *parameter : function->parameters()) {
@@ -216,7 +226,7 @@ void Importer::bindParameters(const FunctionDecl *function) {
            "parameter '" + parameter->getNameAsString() + "' of type '" +
                parameter->getType().getAsString() + "' of a kernel");
     Object object = allocate(parameter->getType(), parameter->getLocation());
-    bindMetadata(object, parameter->getType(), parameter->getLocation());
+    bindMetadata(object, parameter);
     frame.variables[parameter] = object;
   }
 }

@@ -6,6 +6,7 @@
 // RUN: FileCheck %s --check-prefix=SUM < %t/sum_f32_4.mlir
 // RUN: FileCheck %s --check-prefix=HALF < %t/sum_f16_8.mlir
 // RUN: FileCheck %s --check-prefix=WORDS < %t/words.mlir
+// RUN: FileCheck %s --check-prefix=NAMES < %t/words.mlir
 // RUN: FileCheck %s --check-prefix=SPELT < %t/spelt.mlir
 // RUN: ls %t | FileCheck %s --check-prefix=FILES
 
@@ -70,6 +71,10 @@ POOT_KERNEL POOT_WORKGROUP_SIZE(1, 1, 1) void unused(buffer<T> y) {
 // words, the low one first.
 //
 // WORDS: kernel.func @words(%{{.*}}: !kernel.buffer<i32, write>{{.*}}, %[[A:[a-z0-9]+]]: i32{{.*}}, %[[B:[a-z0-9]+]]: i32{{.*}}, %[[LOW:[a-z0-9]+]]: i32{{.*}}, %[[HIGH:[a-z0-9]+]]: i32{{.*}}, %{{[a-z0-9]+}}: f32
+//
+// Arguments are called what the parameters are.
+//
+// NAMES: kernel.func @words(%{{.*}} loc("y"({{.*}})), %{{.*}}: i32 loc("p"({{.*}})), {{.*}} f32 loc("p"({{.*}})))
 struct Parameters {
   int8_t a;
   bool b;
