@@ -276,6 +276,12 @@ ByteSpan BundleFile::code(const fb::Code &code) const {
   return section(code.section()).slice(code.offset(), code.size());
 }
 
+bool BundleFile::isIntact(uint32_t i) const {
+  const ByteSpan bytes = section(i);
+  return XXH3_64bits(bytes.data, bytes.size) ==
+         index_->sections()->Get(i)->hash();
+}
+
 Status BundleFile::verifySections() const {
   std::string text;
   const uint32_t count = index_->sections() ? index_->sections()->size() : 0;

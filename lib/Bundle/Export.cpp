@@ -2,11 +2,13 @@
 
 #include "Poot/Bundle/Export.h"
 #include "Poot/Dialect/Graph/ElementTypes.h"
+#include "Poot/Dialect/Kernel/Transforms.h"
 #include "Poot/Dialect/Plan/Plan.h"
 #include "Poot/Kir/Kir.h"
 #include "Poot/Planner/Kernels.h"
 #include "Poot/Planner/TargetInfo.h"
 #include "Poot/Target/Spirv.h"
+#include "mlir/Pass/PassManager.h"
 #include "poot/kir/json.h"
 #include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/StringSet.h"
@@ -167,13 +169,20 @@ public:
   Exporter(ModuleOp module, const ExportOptions &options, ExportedBundle &out)
       : module(module), options(options), out(out), symbols(module) {}
 
-  LogicalResult run();
+  /// Exports the programs with the kernels that they launch.
+  LogicalResult exportPrograms();
+  /// Exports all kernels for each of `targets`, without a program.
+  LogicalResult exportKernels(ArrayRef<std::string> targets);
 
 private:
+  void describeModel();
+  void finish();
   uint32_t addSection(fb::SectionKind kind, std::vector<uint8_t> bytes);
   LogicalResult exportConsts();
-  LogicalResult exportTarget(StringRef name,
+  LogicalResult exportTarget(StringRef name, ArrayRef<kernel::FuncOp> kernels,
                              ArrayRef<plan::ProgramOp> programs);
+  FailureOr<SmallVector<kernel::FuncOp>>
+  usedKernels(ArrayRef<plan::ProgramOp> programs);
   /// Compiles `func` to the code of a target: sets what the code decides.
   using Compile = llvm::function_ref<FailureOr<std::vector<uint8_t>>(
       kernel::FuncOp func, fb::KernelT &kernel, fb::CodeT &code)>;
@@ -446,7 +455,26 @@ Exporter::exportProgram(plan::ProgramOp program,
   return result;
 }
 
+/// The kernels that programs launch, in the order of their first use.
+FailureOr<SmallVector<kernel::FuncOp>>
+Exporter::usedKernels(ArrayRef<plan::ProgramOp> programs) {
+  llvm::MapVector<StringRef, kernel::FuncOp> used;
+  for (plan::ProgramOp program : programs)
+    program.walk([&](plan::DispatchOp dispatch) {
+      used.insert({dispatch.getKernel(),
+                   symbols.lookup<kernel::FuncOp>(dispatch.getKernel())});
+    });
+  SmallVector<kernel::FuncOp> kernels;
+  for (auto [symbol, func] : used) {
+    if (!func)
+      return module.emitError("no kernel named '") << symbol << "'";
+    kernels.push_back(func);
+  }
+  return kernels;
+}
+
 LogicalResult Exporter::exportTarget(StringRef name,
+                                     ArrayRef<kernel::FuncOp> kernels,
                                      ArrayRef<plan::ProgramOp> programs) {
   bool isKir = name == planner::kInterpTarget;
   SpirvTarget spirv;
@@ -466,19 +494,12 @@ LogicalResult Exporter::exportTarget(StringRef name,
   auto target = std::make_unique<fb::TargetT>();
   target->name = name.str();
 
-  // Kernels in the order of their first use.
-  llvm::MapVector<StringRef, kernel::FuncOp> used;
   llvm::StringSet<> computed;
-  for (plan::ProgramOp program : programs) {
-    program.walk([&](plan::DispatchOp dispatch) {
-      used.insert({dispatch.getKernel(),
-                   symbols.lookup<kernel::FuncOp>(dispatch.getKernel())});
-    });
+  for (plan::ProgramOp program : programs)
     program.walk([&](plan::BufferOp buffer) {
       if (buffer.getRole() == plan::Role::Computed)
         computed.insert(*buffer.getName());
     });
-  }
   for (auto value : module.getOps<graph::ComputedOp>()) {
     if (!computed.contains(value.getSymName()))
       continue;
@@ -492,11 +513,9 @@ LogicalResult Exporter::exportTarget(StringRef name,
   uint32_t section =
       addSection(isKir ? fb::SectionKind::Kir : fb::SectionKind::Kernel, {});
   std::vector<uint8_t> code;
-  llvm::StringMap<uint32_t> kernels;
-  for (auto [symbol, func] : used) {
-    if (!func)
-      return module.emitError("no kernel named '") << symbol << "'";
-    kernels[symbol] = target->kernels.size();
+  llvm::StringMap<uint32_t> numbers;
+  for (kernel::FuncOp func : kernels) {
+    numbers[func.getSymName()] = target->kernels.size();
     if (failed(exportKernel(func, compile, section, code, *target)))
       return failure();
   }
@@ -504,7 +523,7 @@ LogicalResult Exporter::exportTarget(StringRef name,
   out.sectionBytes[section] = std::move(code);
 
   for (plan::ProgramOp program : programs) {
-    auto exported = exportProgram(program, kernels, *target);
+    auto exported = exportProgram(program, numbers, *target);
     if (failed(exported))
       return failure();
     if (program.isLoad())
@@ -516,7 +535,27 @@ LogicalResult Exporter::exportTarget(StringRef name,
   return success();
 }
 
-LogicalResult Exporter::run() {
+void Exporter::describeModel() {
+  out.index.producer = "poot " POOT_VERSION;
+  for (const auto &[key, value] : options.model) {
+    auto pair = std::make_unique<fb::KeyValueT>();
+    pair->key = key;
+    pair->value = value;
+    out.index.model.push_back(std::move(pair));
+  }
+}
+
+void Exporter::finish() {
+  // A target whose programs need no kernel has an empty section; sections are
+  // numbered already, so it keeps a word.
+  for (auto [source, bytes] : llvm::zip(out.sections, out.sectionBytes)) {
+    if (bytes.empty())
+      bytes.resize(4);
+    source.bytes = {bytes.data(), bytes.size()};
+  }
+}
+
+LogicalResult Exporter::exportPrograms() {
   llvm::MapVector<StringRef, SmallVector<plan::ProgramOp>> targets;
   llvm::StringSet<> names;
   for (auto program : module.getOps<plan::ProgramOp>()) {
@@ -529,26 +568,34 @@ LogicalResult Exporter::run() {
     return module.emitError(
         "has no program to export; a graph needs at least one entry, "
         "a public function");
-  out.index.producer = "poot " POOT_VERSION;
-  for (const auto &[key, value] : options.model) {
-    auto pair = std::make_unique<fb::KeyValueT>();
-    pair->key = key;
-    pair->value = value;
-    out.index.model.push_back(std::move(pair));
-  }
+  describeModel();
   if (failed(exportConsts()))
     return failure();
-  for (const auto &[name, programs] : targets)
-    if (failed(exportTarget(name, programs)))
+  for (const auto &[name, programs] : targets) {
+    FailureOr<SmallVector<kernel::FuncOp>> kernels = usedKernels(programs);
+    if (failed(kernels) || failed(exportTarget(name, *kernels, programs)))
       return failure();
-
-  // A target whose programs need no kernel has an empty section; sections are
-  // numbered already, so it keeps one byte.
-  for (auto [source, bytes] : llvm::zip(out.sections, out.sectionBytes)) {
-    if (bytes.empty())
-      bytes.resize(4);
-    source.bytes = {bytes.data(), bytes.size()};
   }
+  finish();
+  return success();
+}
+
+LogicalResult Exporter::exportKernels(ArrayRef<std::string> targets) {
+  // What a driver gets is optimized; KIR is what the kernel says.
+  OwningOpRef<ModuleOp> optimized = module.clone();
+  PassManager passes(module.getContext());
+  kernel::buildKernelOptimizePipeline(passes);
+  if (failed(passes.run(*optimized)))
+    return failure();
+  SmallVector<kernel::FuncOp> plain(module.getOps<kernel::FuncOp>());
+  SmallVector<kernel::FuncOp> fast(optimized->getOps<kernel::FuncOp>());
+  kernelsTotal = plain.size() * targets.size();
+  describeModel();
+  for (const std::string &name : targets)
+    if (failed(exportTarget(name, name == planner::kInterpTarget ? plain : fast,
+                            {})))
+      return failure();
+  finish();
   return success();
 }
 
@@ -556,7 +603,13 @@ LogicalResult Exporter::run() {
 
 LogicalResult exportBundle(ModuleOp module, const ExportOptions &options,
                            ExportedBundle &bundle) {
-  return Exporter(module, options, bundle).run();
+  return Exporter(module, options, bundle).exportPrograms();
+}
+
+LogicalResult exportKernels(ModuleOp module, ArrayRef<std::string> targets,
+                            const ExportOptions &options,
+                            ExportedBundle &bundle) {
+  return Exporter(module, options, bundle).exportKernels(targets);
 }
 
 } // namespace poot

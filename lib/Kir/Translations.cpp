@@ -14,6 +14,18 @@
 
 using namespace mlir;
 
+OwningOpRef<ModuleOp> poot::parseKirJson(const llvm::MemoryBuffer &buffer,
+                                         MLIRContext *context) {
+  StringRef text = buffer.getBuffer(), name = buffer.getBufferIdentifier();
+  auto loc = FileLineColLoc::get(context, name, 0, 0);
+  weights::Expected<kir::Module> module =
+      kir::readJson({text.data(), text.size()}, name.str());
+  if (module)
+    return importKir(*module, loc);
+  llvm::errs() << "error: " << module.status().message() << "\n";
+  return {};
+}
+
 void poot::registerKirTranslations() {
   static TranslateFromMLIRRegistration toJson(
       "kernel-to-kir-json", "kernels and hook bodies to .kir.json",
@@ -34,18 +46,8 @@ void poot::registerKirTranslations() {
       "kir-json-to-kernel", ".kir.json to kernels and hook bodies",
       [](llvm::SourceMgr &sources,
          MLIRContext *context) -> OwningOpRef<Operation *> {
-        const llvm::MemoryBuffer *buffer =
-            sources.getMemoryBuffer(sources.getMainFileID());
-        StringRef text = buffer->getBuffer(),
-                  name = buffer->getBufferIdentifier();
-        auto loc = FileLineColLoc::get(context, name, 0, 0);
-        weights::Expected<kir::Module> module =
-            kir::readJson({text.data(), text.size()}, name.str());
-        if (!module) {
-          llvm::errs() << "error: " << module.status().message() << "\n";
-          return {};
-        }
-        OwningOpRef<ModuleOp> result = importKir(*module, loc);
+        OwningOpRef<ModuleOp> result = parseKirJson(
+            *sources.getMemoryBuffer(sources.getMainFileID()), context);
         if (!result)
           return {};
         return OwningOpRef<Operation *>(result.release().getOperation());

@@ -1,8 +1,9 @@
-//===- poot-compile.cpp - Models and graphs to bundles --------------------===//
+//===- poot-compile.cpp - Models, graphs and kernels to bundles -----------===//
 //
 // The compiler driver: a GGUF or safetensors checkpoint, the shape of a known
-// model, or a graph file becomes a bundle for one or more targets. Weights are
-// never read: the bundle binds them by name when it is loaded.
+// model, a graph file, or a file of kernels becomes a bundle for one or more
+// targets. Weights are never read: the bundle binds them by name when it is
+// loaded.
 //
 //===----------------------------------------------------------------------===//
 
@@ -12,6 +13,7 @@
 #include "Poot/Model/Family.h"
 #include "Poot/Model/TraceModel.h"
 #include "Poot/Planner/Passes.h"
+#include "Poot/Planner/TargetInfo.h"
 #include "Poot/Support/Files.h"
 #include "Poot/Support/InitTool.h"
 #include "mlir/IR/AsmState.h"
@@ -20,6 +22,7 @@
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Support/Timing.h"
 #include "poot/weights/checkpoint.h"
+#include "llvm/ADT/SetVector.h"
 #include "llvm/Support/CommandLine.h"
 #include "llvm/Support/Format.h"
 #include "llvm/Support/SourceMgr.h"
@@ -34,7 +37,8 @@ static cl::OptionCategory category("Compilation options");
 
 static cl::opt<std::string>
     input(cl::Positional,
-          cl::desc("MODEL.gguf | MODEL.safetensors | FOLDER | FILE.mlir | -"),
+          cl::desc("MODEL.gguf | MODEL.safetensors | FOLDER | FILE.mlir | "
+                   "KERNEL.kir.json | -"),
           cl::cat(category));
 static cl::opt<std::string> output("o", cl::desc("Bundle to write"),
                                    cl::value_desc("file.poot"),
@@ -43,7 +47,9 @@ static cl::list<std::string>
     targets("target", cl::CommaSeparated,
             cl::desc("Target to compile for, once for each: vulkan (the first "
                      "level that has the graph's types), vulkan:base, "
-                     "vulkan:f16, interp (the kernel interpreter)"),
+                     "vulkan:f16, interp (the kernel interpreter). Kernels "
+                     "are compiled for interp as well; their vulkan is "
+                     "vulkan:f16"),
             cl::value_desc("name"), cl::cat(category));
 static cl::opt<std::string>
     shapeName("shape",
@@ -76,6 +82,11 @@ static cl::opt<std::string>
     activationType("activation-type",
                    cl::desc("Element type of activations: f32, f16 or bf16"),
                    cl::value_desc("type"), cl::init("f32"), cl::cat(category));
+static cl::list<std::string>
+    specs("spec", cl::CommaSeparated,
+          cl::desc("The value of a specialization constant of the kernels; "
+                   "others have their defaults"),
+          cl::value_desc("name=number"), cl::cat(category));
 static cl::opt<bool> printPlan("print-plan",
                                cl::desc("Print every program as a table"),
                                cl::cat(category));
@@ -175,8 +186,36 @@ describeModel(const model::Model &model) {
           {"context_length", std::to_string(config.contextLength)}};
 }
 
+bool isKirFile(llvm::StringRef path) { return path.ends_with(".kir.json"); }
+
 bool isIrFile(llvm::StringRef path) {
-  return path == "-" || path.ends_with(".mlir") || path.ends_with(".mlirbc");
+  return path == "-" || isKirFile(path) || path.ends_with(".mlir") ||
+         path.ends_with(".mlirbc");
+}
+
+/// Kernels that somebody wrote, and no graph.
+bool holdsKernels(ModuleOp module) {
+  return module.getOps<func::FuncOp>().empty() &&
+         !module.getOps<kernel::FuncOp>().empty();
+}
+
+/// The targets of kernels: those asked for, and the interpreter, whose KIR says
+/// what a kernel's buffers hold. The types that vulkan:f16 has beyond
+/// vulkan:base are needed by kernels that use them alone, so it is their
+/// vulkan.
+FailureOr<std::vector<std::string>> kernelTargets(ModuleOp module) {
+  llvm::SetVector<StringRef> names;
+  for (StringRef name : targets) {
+    if (name == "vulkan")
+      name = "vulkan:f16";
+    FailureOr<const planner::TargetInfo *> target =
+        planner::findTarget(name, module);
+    if (failed(target))
+      return failure();
+    names.insert((*target)->name);
+  }
+  names.insert(planner::kInterpTarget);
+  return std::vector<std::string>(names.begin(), names.end());
 }
 
 /// The model that the command line names.
@@ -211,10 +250,11 @@ int main(int argc, char **argv) {
   cl::HideUnrelatedOptions(category);
   cl::ParseCommandLineOptions(
       argc, argv,
-      "poot's compiler: a model or a graph to a bundle\n\n"
+      "poot's compiler: a model, a graph or kernels to a bundle\n\n"
       "  poot-compile MODEL.gguf --target vulkan -o MODEL.poot\n"
       "  poot-compile --shape llama3-8b --weight-type q4_k -o 8b.poot\n"
-      "  poot-compile graph.mlir -o graph.poot\n");
+      "  poot-compile graph.mlir -o graph.poot\n"
+      "  poot-compile kernel.kir.json -o kernel.poot\n");
   if (input.empty() == shapeName.empty())
     return fail("give one input, a file or a --shape; see --help");
   if (output.empty() && !printPlan)
@@ -241,8 +281,11 @@ int main(int argc, char **argv) {
     if (!file)
       return fail(message);
     sources.AddNewSourceBuffer(std::move(file), llvm::SMLoc());
-    runParser(input,
-              [&] { module = parseSourceFile<ModuleOp>(sources, &context); });
+    if (isKirFile(input))
+      module = parseKirJson(*sources.getMemoryBuffer(1), &context);
+    else
+      runParser(input,
+                [&] { module = parseSourceFile<ModuleOp>(sources, &context); });
   } else {
     progress.step("tracing " + (shapeName.empty() ? input : shapeName));
     auto model = readModel();
@@ -264,11 +307,22 @@ int main(int argc, char **argv) {
   applyDefaultTimingManagerCLOptions(timing);
   TimingScope scope = timing.getRootScope();
   pm.enableTiming(scope);
-  planner::buildGraphToPlanPipeline(
-      pm,
-      llvm::to_vector(llvm::map_range(
-          targets, [](const std::string &name) { return name; })),
-      /*testVectors=*/!noTestVectors && !output.empty());
+  const bool isKernels = holdsKernels(*module);
+  if (isKernels) {
+    if (printPlan)
+      return fail(input + ": holds kernels alone, which have no plan to print");
+    pm.addPass(kernel::createKernelFillHooks());
+    pm.addNestedPass<kernel::FuncOp>(kernel::createKernelSpecialize(
+        {llvm::to_vector(specs), /*defaults=*/true}));
+  } else {
+    if (!specs.empty())
+      return fail("--spec is for kernels, and the input is a graph or a model");
+    planner::buildGraphToPlanPipeline(
+        pm,
+        llvm::to_vector(llvm::map_range(
+            targets, [](const std::string &name) { return name; })),
+        /*testVectors=*/!noTestVectors && !output.empty());
+  }
   progress.step("planning");
   if (failed(pm.run(*module)))
     return 1;
@@ -285,8 +339,14 @@ int main(int argc, char **argv) {
                   llvm::Twine(total));
   };
   ExportedBundle exported;
-  if (failed(exportBundle(*module, options, exported)))
+  if (isKernels) {
+    FailureOr<std::vector<std::string>> names = kernelTargets(*module);
+    if (failed(names) ||
+        failed(exportKernels(*module, *names, options, exported)))
+      return 1;
+  } else if (failed(exportBundle(*module, options, exported))) {
     return 1;
+  }
   weights::Status written =
       bundle::writeBundle(output, exported.index, exported.sections);
   if (!written.ok())

@@ -83,3 +83,25 @@ int run::listDevices(const Options &options) {
     std::printf("note: %s\n", note.c_str());
   return kSuccess;
 }
+
+int run::openDevice(const Options &options, rt::Device &device) {
+  poot_device_options deviceOptions = POOT_DEVICE_OPTIONS_INIT;
+  deviceOptions.validation = options.sanitize;
+  rt::Result<rt::Device> opened =
+      rt::Device::open(options.device, &deviceOptions);
+  if (!opened)
+    return fail(opened.error());
+  device = std::move(*opened);
+  return kSuccess;
+}
+
+int run::printMessages(const Options &options, const rt::Device &device,
+                       int status) {
+  if (!options.sanitize)
+    return status;
+  for (const std::string &message : device.validationMessages()) {
+    std::fprintf(stderr, "%s\n", message.c_str());
+    status = kFailure;
+  }
+  return status;
+}

@@ -61,9 +61,9 @@ static int verify(const Options &options) {
 }
 
 int main(int argc, char **argv) {
-  CLI::App app("Runs an entry of a compiled bundle (.poot) on a device, checks "
-               "a device with the bundle's own test vectors, or describes the "
-               "bundle.",
+  CLI::App app("Runs an entry or a kernel of a compiled bundle (.poot) on a "
+               "device, checks a device with the bundle's own test vectors, or "
+               "describes the bundle.",
                "poot-run");
   app.footer(
       "Exit status: 0 when all went well; 1 after an error or a failed check; "
@@ -73,9 +73,10 @@ int main(int argc, char **argv) {
       "  poot-run m.poot --self-check --device vulkan:1\n"
       "  poot-run m.poot --entry forward --input x=x.npy --output y=y.npy\n"
       "  poot-run m.poot --manifest runs.json\n"
-      "  poot-run --interpret k.kir.json --kernel scale --grid 4 --input "
-      "0=x.npy\n"
-      "      --input 1=zeros:256 --metadata 256,0.5 --sanitize\n\n"
+      "  poot-run k.poot --kernel scale --grid 4 --input x=x.npy\n"
+      "      --input y=zeros:256 --metadata 256,0.5\n"
+      "  poot-run --interpret k.kir.json --grid 4 --input x=x.npy\n"
+      "      --input y=undefined:256 --metadata 256,0.5 --sanitize\n\n"
       "A manifest is a JSON object whose array \"runs\" has an object for each "
       "run: the string \"entry\", the objects \"inputs\" and \"outputs\" with "
       "a "
@@ -121,6 +122,14 @@ int main(int argc, char **argv) {
                      "carries it, in the kernel interpreter; needs no device")
           ->type_name("FILE")
           ->group(jobs);
+  CLI::Option *kernel =
+      app.add_option("--kernel", options.kernel,
+                     "Launch this kernel of the bundle by itself, on buffers "
+                     "of yours; its KIR must be in the bundle as well. With "
+                     "--interpret, the kernel to run, needed where the file "
+                     "has several")
+          ->type_name("NAME")
+          ->group(jobs);
 
   const char *all = "Options";
   app.add_option("--device", options.device,
@@ -146,21 +155,23 @@ int main(int argc, char **argv) {
                "other devices report what their validation layers see")
       ->group(all);
 
-  const char *running = "Options for --entry and --manifest";
+  const char *running = "Options for --entry, --manifest and --kernel";
   std::vector<CLI::Option *> runOptions, entryOptions, valueOptions,
-      interpretOptions;
+      kernelOptions, interpretOptions;
   valueOptions.push_back(
       app.add_option("--input", options.inputs,
                      "The value of a slot, an array of its type and shape; "
-                     "bf16 as f32. Once for each slot. With --interpret, of a "
-                     "buffer by its number or name: a file, zeros:SHAPE, "
-                     "random:SEED:SHAPE or undefined:SHAPE, like zeros:4x8")
+                     "bf16 as f32. Once for each slot. Of a kernel, a buffer "
+                     "by its number or name: a file, zeros:SHAPE, "
+                     "random:SEED:SHAPE or undefined:SHAPE (zeros that the "
+                     "sanitizer of --interpret takes for unwritten), like "
+                     "zeros:4x8")
           ->type_name("NAME=FILE.npy"));
   valueOptions.push_back(
       app.add_option("--output", options.outputs,
                      "Write an output; bf16 as f32. Without any, all outputs "
-                     "are printed, long ones in part. With --interpret, a "
-                     "buffer's content")
+                     "are printed, long ones in part. Of a kernel, a buffer's "
+                     "content")
           ->type_name("NAME=FILE.npy"));
   runOptions.push_back(
       app.add_option("--weights", options.weights,
@@ -186,22 +197,20 @@ int main(int argc, char **argv) {
     option->needs(entry);
     runOptions.push_back(option);
   }
-  const char *interpreting = "Options for --interpret";
-  interpretOptions.push_back(
-      app.add_option("--kernel", options.kernel,
-                     "The kernel; needed where the file has several")
-          ->type_name("NAME"));
-  interpretOptions.push_back(
+  const char *launching = "Options for --kernel and --interpret";
+  kernelOptions.push_back(
       app.add_option("--grid", options.grid, "Workgroups in x, y and z")
           ->type_name("X[,Y[,Z]]")
           ->capture_default_str());
-  interpretOptions.push_back(
+  kernelOptions.push_back(
       app.add_option("--metadata", options.metadata,
                      "The numbers that the kernel takes by value, in order")
           ->type_name("N[,N...]"));
+  const char *interpreting = "Options for --interpret";
   interpretOptions.push_back(
       app.add_option("--spec", options.constants,
-                     "The value of a specialization constant")
+                     "The value of a specialization constant; in a bundle "
+                     "poot-compile --spec has set them")
           ->type_name("NAME=N"));
   interpretOptions.push_back(
       app.add_option("--subgroup-size", options.subgroupSize,
@@ -215,11 +224,15 @@ int main(int argc, char **argv) {
                      "0: never")
           ->type_name("N")
           ->capture_default_str());
-  for (CLI::Option *option : interpretOptions) {
+  for (CLI::Option *option : kernelOptions)
+    option->group(launching);
+  for (CLI::Option *option : interpretOptions)
     option->needs(interpreted)->group(interpreting);
-    if (option->get_expected_max() > 1)
-      option->expected(1)->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
-  }
+  for (auto *list : {&kernelOptions, &interpretOptions})
+    for (CLI::Option *option : *list)
+      if (option->get_expected_max() > 1)
+        option->expected(1)->multi_option_policy(
+            CLI::MultiOptionPolicy::TakeAll);
   runOptions.insert(runOptions.end(), valueOptions.begin(), valueOptions.end());
   for (CLI::Option *option : runOptions) {
     option->group(running);
@@ -239,32 +252,39 @@ int main(int argc, char **argv) {
     return kUsage;
   };
   const bool run = entry->count() != 0 || manifest->count() != 0;
-  const int jobCount = info + check + devices + hashes + (entry->count() != 0) +
-                       (manifest->count() != 0) + (interpreted->count() != 0);
   const bool interprets = interpreted->count() != 0;
+  const bool launches = kernel->count() != 0 && !interprets;
+  const int jobCount = info + check + devices + hashes + (entry->count() != 0) +
+                       (manifest->count() != 0) + interprets + launches;
   if (jobCount == 0 && options.json)
     info = true;
   else if (jobCount != 1)
     return misused("exactly one of --info, --entry, --manifest, --self-check, "
-                   "--verify, --list-devices and --interpret is needed");
+                   "--verify, --list-devices, --interpret and --kernel is "
+                   "needed");
   for (CLI::Option *option : runOptions) {
     const bool isValue = std::find(valueOptions.begin(), valueOptions.end(),
                                    option) != valueOptions.end();
     if (option->count() == 0)
       continue;
-    if (isValue && entry->count() == 0 && !interprets)
+    if (isValue && entry->count() == 0 && !interprets && !launches)
       return misused(
-          (option->get_name() + " goes with --entry or --interpret").c_str());
+          (option->get_name() + " goes with --entry, --kernel or --interpret")
+              .c_str());
     if (!isValue && !run)
       return misused(
           (option->get_name() + " goes with --entry or --manifest").c_str());
   }
-  if (options.sanitize && !run && !check && !interprets)
-    return misused("--sanitize goes with --entry, --manifest, --self-check or "
-                   "--interpret");
+  for (CLI::Option *option : kernelOptions)
+    if (option->count() != 0 && !interprets && !launches)
+      return misused(
+          (option->get_name() + " goes with --kernel or --interpret").c_str());
+  if (options.sanitize && !run && !check && !interprets && !launches)
+    return misused("--sanitize goes with --entry, --manifest, --self-check, "
+                   "--kernel or --interpret");
   if (interprets && !options.bundle.empty())
     return misused("--interpret takes its file itself, and no bundle beside");
-  if (options.json && (run || hashes || interprets))
+  if (options.json && (run || hashes || interprets || launches))
     return misused("--json goes with --info, --self-check or --list-devices");
   if (options.bundle.empty() && !devices && !interprets)
     return misused("the bundle's file name is missing");
@@ -276,6 +296,7 @@ int main(int argc, char **argv) {
                      : hashes     ? verify(options)
                      : check      ? selfCheck(options)
                      : interprets ? interpret(options)
+                     : launches   ? launch(options)
                                   : runEntries(options);
   // A full disk shows up here at the latest.
   if (std::fflush(stdout) != 0 || std::ferror(stdout))

@@ -58,6 +58,8 @@ int selfCheck(const Options &options);
 int runEntries(const Options &options);
 /// Runs one kernel in the interpreter.
 int interpret(const Options &options);
+/// Launches one kernel of the bundle on the device.
+int launch(const Options &options);
 
 /// Opens the device that the options name; kSuccess, or the exit status.
 int openDevice(const Options &options, rt::Device &device);

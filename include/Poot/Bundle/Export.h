@@ -37,6 +37,14 @@ mlir::LogicalResult exportBundle(mlir::ModuleOp module,
                                  const ExportOptions &options,
                                  ExportedBundle &bundle);
 
+/// Exports every kernel of `module` for each of `targets`, without a program:
+/// for who launches kernels one by one. Hooks must be filled and constants
+/// specialized. The module stays as it is.
+mlir::LogicalResult exportKernels(mlir::ModuleOp module,
+                                  llvm::ArrayRef<std::string> targets,
+                                  const ExportOptions &options,
+                                  ExportedBundle &bundle);
+
 /// Registers `--graph-to-bundle` with poot-translate.
 void registerBundleTranslations();
 

@@ -16,6 +16,7 @@
 
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/OwningOpRef.h"
+#include "llvm/Support/MemoryBuffer.h"
 
 namespace poot {
 
@@ -30,6 +31,11 @@ mlir::FailureOr<kir::Module> exportKir(kernel::FuncOp func);
 /// error at `loc` where MLIR refuses it.
 mlir::OwningOpRef<mlir::ModuleOp> importKir(const kir::Module &module,
                                             mlir::Location loc);
+
+/// The module that the text of a .kir.json file holds. Null after an error that
+/// names the buffer.
+mlir::OwningOpRef<mlir::ModuleOp> parseKirJson(const llvm::MemoryBuffer &text,
+                                               mlir::MLIRContext *context);
 
 /// --kernel-to-kir-json and --kir-json-to-kernel.
 void registerKirTranslations();

@@ -81,6 +81,9 @@ public:
   /// The bytes of one stored form of a kernel.
   ByteSpan code(const fb::Code &code) const;
 
+  /// Whether section I has the hash that the index says.
+  bool isIntact(uint32_t i) const;
+
   /// Compares every section with its hash, which reads the whole file. The
   /// message names each section that differs.
   Status verifySections() const;
