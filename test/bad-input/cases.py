@@ -837,6 +837,78 @@ def running(table, bundle):
 
 
 # ----------------------------------------------------------------------------
+# Kernels
+# ----------------------------------------------------------------------------
+
+# y = x + n
+SHIFT = """\
+kernel.func @shift(%x: !kernel.buffer<i32, read> loc("x"("s.cpp":1:1)),
+                   %y: !kernel.buffer<i32, write> loc("y"("s.cpp":1:2)),
+                   %n: i32 loc("n"("s.cpp":1:3)))
+    attributes {workgroup_size = array<i32: 1, 1, 1>} {
+  %i = kernel.workgroup_id x
+  %a = kernel.load %x[%i] : !kernel.buffer<i32, read>
+  %b = arith.addi %a, %n : i32
+  kernel.store %b, %y[%i] : !kernel.buffer<i32, write>
+  kernel.return
+}
+"""
+
+
+def launching(table, bundle, graph):
+    table.group = "Kernels of a bundle"
+    good = {"m.poot": bundle, "g.poot": graph, "x.npy": npy("'<i4'", (3,), bytes(12)),
+            "f.npy": npy("'<f4'", (3,), bytes(12)), "m.mlir": SHIFT, "g.mlir": ADD}  # fmt: skip
+    add = lambda *a, **o: table.add(*a, **{"files": good, **o})
+    kernel = "poot-run m.poot --kernel shift --grid 3 "
+    run = kernel + "--metadata 1 --input x=x.npy "
+    launch = run + "--input y=zeros:3 "
+    add("no bundle", "poot-run --kernel shift", r"bundle's file name is missing", 2)
+    add("kernel and entry", launch + "--entry shift", r"exactly one of .*--kernel", 2)
+    add("a grid without a kernel", "poot-run m.poot --info --grid 3", r"--grid goes with --kernel or --interpret", 2)
+    add("a constant, which the bundle has fixed", launch + "--spec n=1", r"--spec requires --interpret", 2)
+    add("no file of this name", "poot-run absent.poot --kernel shift", r"absent\.poot: cannot open: ")
+    add("unknown kernel", "poot-run m.poot --kernel shaft", r"m\.poot: has no kernel 'shaft'; it has shift$")
+    add("kernel of a graph, without KIR", "poot-run g.poot --kernel add_f32_2x3",
+        r"g\.poot: has no KIR of a kernel 'add_f32_2x3'; it has that of none: poot-compile --target interp adds it")  # fmt: skip
+    add("no number", kernel, r"--metadata: 0 values are given, and the kernel takes 1 \(n i32\)")
+    add("numbers too many", kernel + "--metadata 1,2", r"--metadata: 2 values are given, .* 1 \(n i32\)")
+    add("number of another type", kernel + "--metadata 1.5", r"--metadata: 1\.5 is no integer of 32 bits")
+    add("number beyond 32 bits", kernel + "--metadata 4294967296", r"--metadata: 4294967296 is no integer of 32 bits")
+    add("grid that is none", launch.replace("--grid 3", "--grid 3,x"), r"--grid 3,x: .* like 4,1,1")
+    add("grid of zero", launch.replace("--grid 3", "--grid 3,0"), r"--grid 3,0: at least one workgroup in x, y and z")
+    add("grid beyond the device", launch.replace("--grid 3", "--grid 4294967295"),
+        r"'shift' has a grid of 4294967295x1x1, and the device's limit \w+ is \d+")  # fmt: skip
+    add("buffer without a value", run, r"buffer 1 needs a value; .*0 or x \(buffer<i32, read>\), 1 or y")
+    add("unknown buffer", run + "--input z=x.npy", r"--input z=x\.npy: the kernel has no such buffer; it has 0 or x")
+    add("buffer given twice", launch + "--input 1=x.npy", r"--input 1=x\.npy: this buffer is given twice")
+    add("buffer without a file", kernel + "--metadata 1 --input x", r"--input x: BUFFER=VALUE is needed")
+    add("array of another type", run + "--input y=f.npy", r"f\.npy: holds f32, but the buffer i32")
+    add("array of no elements", run + "--input y=zeros:0", r"--input y=zeros:0: 0 is no shape like 4x8")
+    add("array beyond memory", run + "--input y=zeros:999999999999", r"zeros:999999999999: .* at most 64 GiB")
+    add("output of an unknown buffer", launch + "--output z=z.npy", r"--output z=z\.npy: the kernel has no such buffer")
+    add("output into a folder that doesn't exist", launch + "--output y=no/y.npy", r"no/y\.npy: cannot create")
+    add("unknown target", launch + "--target vulkan:warp",
+        r"m\.poot: there is no target 'vulkan:warp'; the bundle has 'vulkan:f16' and 'interp'")  # fmt: skip
+    add("target of another device", launch + "--target interp --device vulkan",
+        r"m\.poot: no target fits vulkan:0 .*'interp' holds no code for vulkan devices")  # fmt: skip
+    at = len(bundle) - 100  # Within the KIR, which a section holds at the end.
+    flipped = lambda at: bundle[:at] + bytes([bundle[at] ^ 1]) + bundle[at + 1 :]
+    add("bit flipped in SPIR-V", launch, r"m\.poot: section 0, which holds kernels, differs from its hash",
+        files={**good, "m.poot": flipped(4096 + 100)})  # fmt: skip
+    add("bit flipped in KIR", launch, r"m\.poot: (kernel shift|section 1)", files={**good, "m.poot": flipped(at)})
+    add("plan of kernels", "poot-compile m.mlir --print-plan", r"m\.mlir: holds kernels alone, which have no plan")
+    add("constant that doesn't exist", "poot-compile m.mlir --spec n=1 -o s.poot",
+        r"error: has no specialization constant 'n'")  # fmt: skip
+    add("constant of a graph", "poot-compile g.mlir --spec n=1 -o s.poot", r"--spec is for kernels")
+    add("unknown target of kernels", "poot-compile m.mlir --target cuda -o s.poot",
+        r"unknown target 'cuda'; known are vulkan, ")  # fmt: skip
+    add("kernels that don't fit the target", "poot-compile m.mlir --target vulkan:base -o s.poot",
+        r"error: .*!kernel\.buffer<i8, write>.*target vulkan:base doesn't have; allowed are i1, i32, f32",
+        files={"m.mlir": KERNEL.replace("f32", "i8")})  # fmt: skip
+
+
+# ----------------------------------------------------------------------------
 # All
 # ----------------------------------------------------------------------------
 
@@ -863,4 +935,5 @@ def all_cases(binaries, flatc, schema, folder):
     models(table, small)
     bundles(table, bundle, others)
     running(table, bundle)
+    launching(table, read(compiled(binaries, folder, "shift.mlir", SHIFT)), bundle.bytes)
     return table.cases
