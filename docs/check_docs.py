@@ -1,16 +1,19 @@
 #!/usr/bin/env python3
 """Checks what the hand-written pages say.
 
-    check_docs.py [--examples BUILD_FOLDER]
+    check_docs.py [--examples BUILD_FOLDER [--page PAGE]]
 
  - Every relative link leads to a file, and its #anchor to a heading.
  - docs/README.md lists every page of docs/.
  - docs/targets.md has the features of poot/bundle/features.h, word by word.
  - docs/licences.md names every library of test/layering/check_layers.py.
 
-With --examples instead: every command of the README's `sh` blocks is run, in
-the order of the page, and must succeed. They run in a scratch folder where
-build/ and examples/ are links, with BUILD_FOLDER as build/.
+With --examples instead: the `sh` blocks of PAGE (README.md if left out) are
+pasted into one shell, in the order of the page. A `text` block right behind one
+is what it prints, where "..." stands for anything. Every command must succeed,
+but for those of a block that prints an error: one of these must fail. The shell
+starts in a scratch folder where build/, examples/ and kernels/ are links, with
+BUILD_FOLDER as build/.
 """
 
 import argparse
@@ -103,31 +106,60 @@ def check_licences():
             yield f"docs/licences.md does not name {library}"
 
 
-def run_examples(build):
-    text = (ROOT / "README.md").read_text(encoding="utf-8")
-    blocks = re.findall(r"^```sh\n(.*?)^```", text, re.M | re.S)
-    commands = re.findall(r"(?:[^\n]*\\\n)*[^\n]+\n", "".join(blocks))
-    if not commands:
-        yield "README.md has no examples"
+BLOCK = re.compile(r"^```sh\n(.*?)^```\n(?:\n```text\n(.*?)^```\n)?", re.M | re.S)
+
+
+def pattern_of(text):
+    """What the text of a page says of an output."""
+    lines = [
+        "(?:.*\n)*?" if line.strip() == "..."
+        else re.escape(line).replace(re.escape("..."), ".*") + "\n"
+        for line in text.splitlines()
+    ]  # fmt: skip
+    return "".join(lines)
+
+
+def run_examples(build, page):
+    blocks = BLOCK.findall((ROOT / page).read_text(encoding="utf-8"))
+    if not blocks:
+        yield f"{page} has no examples"
     with tempfile.TemporaryDirectory() as scratch:
         os.symlink(build.resolve(), os.path.join(scratch, "build"))
-        os.symlink(ROOT / "examples", os.path.join(scratch, "examples"))
-        for command in commands:
-            result = subprocess.run(
-                command, shell=True, cwd=scratch, capture_output=True, text=True,
-                errors="replace", timeout=300,
-            )  # fmt: skip
-            print(f"$ {command}{result.stdout[-500:]}{result.stderr[-500:]}")
-            if result.returncode:
-                yield f"README.md: exit code {result.returncode}: {command}"
+        for folder in ("examples", "kernels"):
+            os.symlink(ROOT / folder, os.path.join(scratch, folder))
+        # Failed commands of block I go to I.failed, what it prints to I.out.
+        session = "trap 'echo \"$BASH_COMMAND\" >&3' ERR\n"
+        for i, (commands, _) in enumerate(blocks):
+            at = os.path.join(scratch, str(i))
+            pathlib.Path(f"{at}.sh").write_text(commands, encoding="utf-8")
+            session += f"exec 3> {at}.failed; . {at}.sh > {at}.out 2>&1\n"
+        os.mkdir(os.path.join(scratch, "tmp"))
+        environment = {**os.environ, "TMPDIR": os.path.join(scratch, "tmp")}
+        subprocess.run(["bash", "-c", session], cwd=scratch, timeout=300,
+                       env=environment)  # fmt: skip
+        for i, (commands, text) in enumerate(blocks):
+            at = os.path.join(scratch, str(i))
+            if not os.path.exists(f"{at}.out"):
+                yield f"{page}: never comes to: {commands}"
+                return
+            out = pathlib.Path(f"{at}.out").read_text("utf-8", "replace")
+            failed = pathlib.Path(f"{at}.failed").read_text("utf-8")
+            print(f"$ {commands}{out[-2000:]}")
+            if "error: " in text and not failed:
+                yield f"{page}: should fail: {commands}"
+            if "error: " not in text and failed:
+                yield f"{page}: fails: {failed}"
+            if text and not re.fullmatch(pattern_of(text), out):
+                yield f"{page}: prints another text than this:\n{text}"
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--examples", type=pathlib.Path)
+    parser.add_argument("--page", default="README.md")
     arguments = parser.parse_args()
     if arguments.examples:
-        problems = list(run_examples(arguments.examples))
+        problems = list(run_examples(arguments.examples, arguments.page))
     else:
         problems = [
             *check_links(), *check_index(), *check_features(), *check_licences(),
