@@ -7,6 +7,7 @@
 
 #include "poot/bundle/test_vector.h"
 #include "poot/weights/half.h"
+#include "poot/weights/planar.h"
 
 #include <algorithm>
 #include <cassert>
@@ -14,7 +15,9 @@
 #include <cstdio>
 #include <cstring>
 #include <limits>
+#include <numeric>
 #include <optional>
+#include <vector>
 
 using namespace poot;
 using namespace poot::bundle;
@@ -143,6 +146,40 @@ void fillScales(const fb::TestInputT &input, ElementType type, uint8_t *data) {
     }
 }
 
+void fillBytes(const fb::TestInputT &input, std::optional<ElementType> type,
+               uint8_t *data) {
+  for (uint64_t i = 0; i != input.bytes; ++i)
+    data[i] = uint8_t(testRandom(input.seed, i / 8) >> (8 * (i % 8)));
+  if (type)
+    fillScales(input, *type, data);
+}
+
+void fillPlanar(const fb::TestInputT &input, ElementType type, uint8_t *data) {
+  const weights::ElementTypeInfo &info = weights::getInfo(type);
+  const int64_t elements = int64_t(input.planar_row);
+  const uint64_t rows =
+      input.bytes / uint64_t(weights::planarRow(type, elements).bytes());
+  fb::TestInputT blocks = input;
+  blocks.bytes = rows * (input.planar_row / uint64_t(info.blockElements)) *
+                 uint64_t(info.blockBytes);
+  std::vector<uint8_t> bytes(blocks.bytes);
+  fillBytes(blocks, type, bytes.data());
+  weights::repackPlanar(type, bytes.data(), int64_t(rows), elements, data);
+}
+
+void fillPermutation(const fb::TestInputT &input, ElementType type,
+                     uint64_t count, uint8_t *data) {
+  const uint64_t n = uint64_t(input.high - input.low) + 1;
+  uint64_t step = 1 + testRandom(input.seed, 1) % n;
+  while (std::gcd(step, n) != 1)
+    ++step;
+  uint64_t value = testRandom(input.seed, 0) % n;
+  for (uint64_t i = 0; i != count; ++i) {
+    storeElement(type, data, i, input.low + double(value));
+    value = (value + step) % n;
+  }
+}
+
 } // namespace
 
 uint64_t bundle::testRandom(uint64_t seed, uint64_t i) {
@@ -157,13 +194,11 @@ void bundle::fillTestInput(const fb::TestInputT &input, uint8_t *data) {
     std::memset(data, 0, input.bytes);
     return;
   case fb::Fill::Bytes:
-    for (uint64_t i = 0; i != input.bytes; ++i)
-      data[i] = uint8_t(testRandom(input.seed, i / 8) >> (8 * (i % 8)));
-    if (type)
-      fillScales(input, *type, data);
-    return;
+    return input.planar_row ? fillPlanar(input, *type, data)
+                            : fillBytes(input, type, data);
   case fb::Fill::Uniform:
   case fb::Fill::UniformInt:
+  case fb::Fill::Permutation:
     break;
   }
   assert(type && "the verifier asks for an element");
@@ -175,6 +210,8 @@ void bundle::fillTestInput(const fb::TestInputT &input, uint8_t *data) {
                    uniform(input.low, input.high, testRandom(input.seed, i)));
     return;
   }
+  if (input.fill == fb::Fill::Permutation)
+    return fillPermutation(input, *type, count, data);
   const uint64_t choices = uint64_t(input.high - input.low) + 1;
   for (uint64_t i = 0; i != count; ++i)
     storeElement(*type, data, i,

@@ -9,6 +9,7 @@
 
 #include "poot/bundle/reader.h"
 #include "poot/weights/element_type.h"
+#include "poot/weights/planar.h"
 
 #include <algorithm>
 #include <cmath>
@@ -176,6 +177,8 @@ private:
   void checkKernel(const fb::Kernel &kernel);
   void checkTest(const fb::Kernel &kernel, const fb::TestVector &test);
   void checkTestInput(const fb::TestInput &input);
+  void checkPlanarRows(const fb::TestInput &input,
+                       weights::ElementType element);
   void checkExpectation(const fb::Kernel &kernel, const fb::TestVector &test,
                         const fb::TestExpectation &expectation);
 
@@ -429,16 +432,21 @@ void IndexVerifier::checkTestInput(const fb::TestInput &input) {
     return;
   const std::string_view name = view(input.element());
   const std::optional<ElementType> element = weights::elementTypeFromName(name);
-  const bool typed =
-      input.fill() == fb::Fill::Uniform || input.fill() == fb::Fill::UniformInt;
+  const bool whole = input.fill() == fb::Fill::UniformInt ||
+                     input.fill() == fb::Fill::Permutation;
+  const bool typed = whole || input.fill() == fb::Fill::Uniform;
   if (!element && (typed || !name.empty()))
     return error("the element type ", weights::quoted(name),
                  " is unknown; known: ", knownElements());
+  const bool packed = element && weights::isPacked(*element);
+  if (input.planar_row() != 0 && !(packed && input.fill() == fb::Fill::Bytes))
+    return error("has planar rows; they are for Bytes of a packed type");
   if (!element)
     return;
   const weights::ElementTypeInfo &info = weights::getInfo(*element);
-  const bool packed = weights::isPacked(*element);
-  if (input.bytes() % uint64_t(info.blockBytes) != 0)
+  if (input.planar_row() != 0)
+    checkPlanarRows(input, *element);
+  else if (input.bytes() % uint64_t(info.blockBytes) != 0)
     error(input.bytes(), " bytes are no whole number of ", info.name,
           " blocks of ", info.blockBytes);
   if (typed && packed)
@@ -448,17 +456,35 @@ void IndexVerifier::checkTestInput(const fb::TestInput &input) {
     error("numbers of ", info.name, " can't be generated; allowed: Zero");
   if (input.fill() == fb::Fill::Bytes && hasNonNumbers(*element))
     error("random bytes may be no number in ", info.name,
-          "; allowed: Uniform, UniformInt, Zero");
+          "; allowed: Uniform, UniformInt, Permutation, Zero");
   const bool ranged = typed || (input.fill() == fb::Fill::Bytes && packed);
   const double low = input.low(), high = input.high();
   const double limit = packed || element == ElementType::F16 ? 65504.0 : 1e300;
   if (ranged && !(low >= -limit && high <= limit && low <= high))
     error("low and high are no range of numbers that ", info.name, " holds");
   constexpr double kMaxExact = 9007199254740992.0; // 2^53
-  if (input.fill() == fb::Fill::UniformInt &&
-      !(low >= -kMaxExact && high <= kMaxExact && low == std::floor(low) &&
-        high == std::floor(high)))
+  if (whole && !(low >= -kMaxExact && high <= kMaxExact &&
+                 low == std::floor(low) && high == std::floor(high)))
     error("low and high are no integers within 2^53");
+}
+
+void IndexVerifier::checkPlanarRows(const fb::TestInput &input,
+                                    ElementType element) {
+  const weights::ElementTypeInfo &info = weights::getInfo(element);
+  const uint64_t row = input.planar_row();
+  if (row % uint64_t(info.blockElements) != 0)
+    return error("planar rows of ", row, " elements are no whole number of ",
+                 info.name, " blocks of ", info.blockElements);
+  // No element takes less than two bits, so that longer rows don't fit.
+  constexpr uint64_t kMaxRow = kMaxTestVectorBytes * 4;
+  if (row > kMaxRow)
+    return error("planar rows have ", row, " elements; at most ", kMaxRow,
+                 " are allowed");
+  const uint64_t rowBytes =
+      uint64_t(weights::planarRow(element, int64_t(row)).bytes());
+  if (input.bytes() % rowBytes != 0)
+    error(input.bytes(), " bytes are no whole number of planar rows of ",
+          rowBytes);
 }
 
 void IndexVerifier::checkExpectation(const fb::Kernel &kernel,

@@ -225,11 +225,12 @@ TEST_F(BundleFileTest, Versions) {
   bytes[offsetof(FileHeader, version)] = kFormatVersion + 1;
   std::string message = refused(bytes, Refusal::TooNew);
   EXPECT_CONTAINS(message,
-                  "m.poot: a bundle of version 2, but this build reads "
-                  "version 1;");
+                  "m.poot: a bundle of version 3, but this build reads "
+                  "versions 1 to 2;");
   bytes[offsetof(FileHeader, version)] = 0;
   EXPECT_CONTAINS(refused(bytes, Refusal::TooOld),
-                  "a bundle of version 0, but this build reads version 1;");
+                  "a bundle of version 0, but this build reads "
+                  "versions 1 to 2;");
   // A newer version may have another header, so nothing else is looked at.
   bytes[offsetof(FileHeader, version)] = 77;
   bytes.resize(16);
@@ -428,10 +429,10 @@ TEST_F(BundleFileTest, InfoText) {
   ASSERT_TRUE(file);
   const std::string text = infoText(*file);
   for (const char *part :
-       {"m.poot\n  format    version 1, 16.0 KiB",
+       {"m.poot\n  format    version 2, 20.0 KiB",
         "consts    2, 352 B, 1 of them", "'{{ messages }}\\x0a'",
         "target vulkan:f16\n  requires  storage16, float16",
-        "kernels   2, 100 B of code, 2 test vectors", "(load)",
+        "kernels   2, 100 B of code, 4 test vectors", "(load)",
         "decode.1x1.greedy  Decode", "slots    token (i32 1)",
         "outputs  next (i32 1)", "Cubin sm_90a, Ptx sm_90a, Kir"})
     EXPECT_CONTAINS(text, part);
@@ -446,7 +447,7 @@ TEST_F(BundleFileTest, InfoJson) {
   Expected<BundleFile> file = BundleFile::openMemory(span(*bytes), "m.poot");
   ASSERT_TRUE(file);
   const auto json = nlohmann::json::parse(infoJson(*file));
-  EXPECT_EQ(json["version"], 1);
+  EXPECT_EQ(json["version"], 2);
   EXPECT_EQ(json["size"], file->fileSize());
   EXPECT_EQ(json["producer"], "bad \xef\xbf\xbd text");
   EXPECT_EQ(json["model"]["family"], "llama");

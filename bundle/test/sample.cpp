@@ -113,6 +113,17 @@ fb::KernelT &addKernel(fb::TargetT &target, const char *name) {
   expected.value = {0.25, -0.5};
   expected.absolute_tolerance = 1e-5;
   expected.relative_tolerance = 1e-6;
+
+  // The fills of version 2.
+  fb::TestVectorT &second = add(kernel.tests);
+  second = test;
+  fb::TestInputT &indices = *second.inputs[0];
+  indices.element = "i32";
+  indices.fill = fb::Fill::Permutation;
+  indices.high = 14;
+  fb::TestInputT &planar = *second.inputs[1];
+  planar.bytes = 320;
+  planar.planar_row = 256;
   return kernel;
 }
 

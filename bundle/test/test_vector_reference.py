@@ -3,6 +3,7 @@
 test_vector.h independently of test_vector.cpp, as the lines of
 TestVector.GeneratorIsFrozen. Needs numpy for its f16."""
 
+import math
 import struct
 
 import numpy
@@ -51,3 +52,17 @@ for block in range(2):
     data[18 * block:18 * block + 2] = numpy.float16(
         numpy.float32(scale)).tobytes()
 expect('filled("q4_0", fb::Fill::Bytes, 0.25, 0.5, 36, 9)', data)
+
+numbers, step = 12, 1 + random(8, 1) % 12
+while math.gcd(step, numbers) != 1:
+    step += 1
+expect('filled("i16", fb::Fill::Permutation, -1, 10, 24, 8)',
+       struct.pack("<12h", *(-1 + (random(8, 0) + i * step) % numbers
+                             for i in range(12))))
+planar = bytearray()
+for block in range(2):
+    scale, codes = data[18 * block:18 * block + 2], data[18 * block + 2:][:16]
+    codes = [code & 15 for code in codes] + [code >> 4 for code in codes]
+    planar += bytes(codes[i] | codes[i + 1] << 4 for i in range(0, 32, 2))
+    planar += scale + bytes(14)
+expect('filled("q4_0", fb::Fill::Bytes, 0.25, 0.5, 64, 9, 32)', planar)

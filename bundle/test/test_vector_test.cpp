@@ -3,6 +3,7 @@
 #include "poot/bundle/test_vector.h"
 #include "poot/weights/block_decode.h"
 #include "poot/weights/half.h"
+#include "poot/weights/planar.h"
 
 #include <gtest/gtest.h>
 
@@ -17,7 +18,8 @@ using weights::ElementType;
 namespace {
 
 std::vector<uint8_t> filled(const char *element, fb::Fill fill, double low,
-                            double high, uint64_t bytes, uint64_t seed = 1) {
+                            double high, uint64_t bytes, uint64_t seed = 1,
+                            uint64_t planarRow = 0) {
   fb::TestInputT input;
   input.element = element;
   input.fill = fill;
@@ -25,6 +27,7 @@ std::vector<uint8_t> filled(const char *element, fb::Fill fill, double low,
   input.high = high;
   input.bytes = bytes;
   input.seed = seed;
+  input.planar_row = planarRow;
   std::vector<uint8_t> data(bytes, 0xaa);
   fillTestInput(input, data.data());
   return data;
@@ -57,6 +60,20 @@ TEST(TestVector, GeneratorIsFrozen) {
                 0x42, 0xa5, 0xd8, 0x96, 0x97, 0x44, 0x7e, 0x54, 0x0d,
                 0x7f, 0x35, 0x3f, 0xfc, 0xd0, 0xf2, 0x41, 0xc6, 0x0b,
                 0x49, 0xc1, 0x47, 0x33, 0x92, 0x49, 0x8c, 0x16, 0xe4}));
+  EXPECT_EQ(
+      filled("i16", fb::Fill::Permutation, -1, 10, 24, 8),
+      (std::vector<uint8_t>{0x01, 0x00, 0x06, 0x00, 0xff, 0xff, 0x04, 0x00,
+                            0x09, 0x00, 0x02, 0x00, 0x07, 0x00, 0x00, 0x00,
+                            0x05, 0x00, 0x0a, 0x00, 0x03, 0x00, 0x08, 0x00}));
+  EXPECT_EQ(
+      filled("q4_0", fb::Fill::Bytes, 0.25, 0.5, 64, 9, 32),
+      (std::vector<uint8_t>{
+          0x88, 0xe3, 0x48, 0x2e, 0x85, 0x76, 0xe4, 0xd4, 0x82, 0x80, 0x3b,
+          0x43, 0xda, 0x99, 0x74, 0x05, 0x62, 0x36, 0x00, 0x00, 0x00, 0x00,
+          0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0xcf,
+          0x20, 0x61, 0x9b, 0x71, 0x23, 0xc9, 0x46, 0xf3, 0xfd, 0xc4, 0x40,
+          0x4c, 0x93, 0x84, 0xe1, 0x7f, 0x35, 0x00, 0x00, 0x00, 0x00, 0x00,
+          0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00}));
 }
 
 TEST(TestVector, UniformStaysInRange) {
@@ -90,6 +107,24 @@ TEST(TestVector, IntegersCoverTheirRange) {
   }
   for (int c : count)
     EXPECT_GT(c, 60);
+}
+
+TEST(TestVector, PermutationsHoldEachNumberOnce) {
+  for (int n : {1, 2, 12, 97, 360})
+    for (uint64_t seed : {1, 2, 3}) {
+      const auto data = filled("i32", fb::Fill::Permutation, -1, n - 2,
+                               uint64_t(n + 1) * 4, seed);
+      std::vector<bool> seen(size_t(n), false);
+      for (int i = 0; i != n; ++i) {
+        const double value =
+            loadElement(ElementType::I32, data.data(), uint64_t(i));
+        ASSERT_TRUE(value >= -1 && value <= n - 2);
+        EXPECT_FALSE(seen[size_t(value + 1)]) << value << " of " << n;
+        seen[size_t(value + 1)] = true;
+      }
+      EXPECT_EQ(loadElement(ElementType::I32, data.data(), uint64_t(n)),
+                loadElement(ElementType::I32, data.data(), 0));
+    }
 }
 
 TEST(TestVector, NumbersAreClampedToIntegerTypes) {
@@ -142,6 +177,27 @@ TEST(TestVector, PackedBlocksHoldNumbers) {
     EXPECT_GT(largest, 0.001) << info.name;
   }
   EXPECT_EQ(packed, 12);
+}
+
+/// Planar rows hold the numbers of the blocks.
+TEST(TestVector, PlanarRowsHoldTheBlocks) {
+  for (const weights::ElementTypeInfo &info : weights::elementTypes) {
+    if (!weights::isPacked(info.type))
+      continue;
+    const int64_t rows = 3, elements = 3 * info.blockElements;
+    const auto blocks = filled(info.name, fb::Fill::Bytes, -1, 1,
+                               uint64_t(rows * 3 * info.blockBytes));
+    const auto planar =
+        filled(info.name, fb::Fill::Bytes, -1, 1,
+               uint64_t(rows * weights::planarRow(info.type, elements).bytes()),
+               1, uint64_t(elements));
+    std::vector<float> expected(size_t(rows * elements)), got = expected;
+    weights::dequantize(info.type, blocks.data(), rows * elements,
+                        expected.data());
+    weights::dequantizePlanar(info.type, planar.data(), rows, elements,
+                              got.data());
+    EXPECT_EQ(got, expected) << info.name;
+  }
 }
 
 fb::TestExpectationT expectation(std::vector<uint64_t> index,

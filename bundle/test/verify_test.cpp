@@ -28,6 +28,9 @@ struct Case {
 fb::TargetT &target(fb::BundleT &b) { return *b.targets[0]; }
 fb::KernelT &kernel(fb::BundleT &b) { return *target(b).kernels[0]; }
 fb::TestVectorT &test(fb::BundleT &b) { return *kernel(b).tests[0]; }
+fb::TestInputT &planar(fb::BundleT &b) {
+  return *kernel(b).tests[1]->inputs[1];
+}
 fb::ProgramT &load(fb::BundleT &b) { return *target(b).load; }
 fb::ProgramT &program(fb::BundleT &b) { return *target(b).programs[0]; }
 fb::CommandT &command(fb::BundleT &b, size_t i) {
@@ -216,8 +219,8 @@ const Case kCases[] = {
      "targets[0].kernels[0].tests[0].inputs[1]: the inputs take more than "
      "268435456 bytes"},
     {"TestInputFill",
-     [](fb::BundleT &b) { test(b).inputs[0]->fill = fb::Fill(4); },
-     "targets[0].kernels[0].tests[0].inputs[0]: fill 4 is unknown"},
+     [](fb::BundleT &b) { test(b).inputs[0]->fill = fb::Fill(5); },
+     "targets[0].kernels[0].tests[0].inputs[0]: fill 5 is unknown"},
     {"TestInputElement",
      [](fb::BundleT &b) { test(b).inputs[0]->element = ""; },
      "targets[0].kernels[0].tests[0].inputs[0]: the element type '' is "
@@ -255,6 +258,32 @@ const Case kCases[] = {
      },
      "targets[0].kernels[0].tests[0].inputs[0]: low and high are no integers"
      " within 2^53"},
+    {"TestInputPermutation",
+     [](fb::BundleT &b) { kernel(b).tests[1]->inputs[0]->low = -0.5; },
+     "targets[0].kernels[0].tests[1].inputs[0]: low and high are no integers"
+     " within 2^53"},
+    {"TestInputPlanarFill",
+     [](fb::BundleT &b) { planar(b).fill = fb::Fill::Zero; },
+     "targets[0].kernels[0].tests[1].inputs[1]: has planar rows; they are for "
+     "Bytes of a packed type"},
+    {"TestInputPlanarType",
+     [](fb::BundleT &b) { planar(b).element = "i32"; },
+     "targets[0].kernels[0].tests[1].inputs[1]: has planar rows"},
+    {"TestInputPlanarNoType",
+     [](fb::BundleT &b) { planar(b).element = ""; },
+     "targets[0].kernels[0].tests[1].inputs[1]: has planar rows"},
+    {"TestInputPlanarBlocks",
+     [](fb::BundleT &b) { planar(b).planar_row = 128; },
+     "targets[0].kernels[0].tests[1].inputs[1]: planar rows of 128 elements "
+     "are no whole number of q4_k blocks of 256"},
+    {"TestInputPlanarHuge",
+     [](fb::BundleT &b) { planar(b).planar_row = uint64_t(1) << 63; },
+     "targets[0].kernels[0].tests[1].inputs[1]: planar rows have "
+     "9223372036854775808 elements; at most 1073741824 are allowed"},
+    {"TestInputPlanarRows",
+     [](fb::BundleT &b) { planar(b).planar_row = 768; },
+     "targets[0].kernels[0].tests[1].inputs[1]: 320 bytes are no whole number "
+     "of planar rows of 448"},
     {"ExpectedArgument",
      [](fb::BundleT &b) { test(b).expected[0]->argument = 3; },
      "targets[0].kernels[0].tests[0].expected[0]: argument 3 is out of "

@@ -21,7 +21,8 @@
 
 namespace poot::bundle {
 
-/// The version that this build writes, and the newest that it reads.
+/// The version that this build writes, and the newest that it reads. Version 2
+/// has test inputs in the planar layout, and permutations.
 ///
 /// The promise: a build reads every version from kOldestFormatVersion to
 /// kFormatVersion, and a bundle of each released version stays in
@@ -31,7 +32,7 @@ namespace poot::bundle {
 /// wrong (a new command, enumerator, or meaning of a field) raises the version.
 /// A version leaves the range only with a major release of poot, and the
 /// message of the reader then names the range that would do.
-inline constexpr uint32_t kFormatVersion = 1;
+inline constexpr uint32_t kFormatVersion = 2;
 inline constexpr uint32_t kOldestFormatVersion = 1;
 
 /// The first eight bytes. The high bit, the two line ends and the end-of-file

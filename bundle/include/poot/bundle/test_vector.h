@@ -14,12 +14,17 @@
 //
 //   Uniform     low + (high - low) * ((random(seed, i) >> 11) * 2^-53), in
 //               double precision without fused multiply-adds
-//   UniformInt  low + random(seed, i) mod (high - low + 1)
+//   UniformInt  low + random(seed, i) mod n, with n = high - low + 1
+//   Permutation low + (start + i * step) mod n, with start = random(seed, 0)
+//               mod n and step the first number from 1 + random(seed, 1) mod n
+//               on that shares no divisor with n: each number once, then again
 //   Bytes       byte i is bits 8 * (i mod 8) to +7 of random(seed, i / 8). In a
 //               packed encoding every scale field is then replaced by a Uniform
 //               value v, whose seed is the complement of this one and whose i
 //               counts the scale fields from the start of the buffer: an f16
-//               by v, an E8M0 exponent by 127 + floor(log2(v)), 0 unless v > 0
+//               by v, an E8M0 exponent by 127 + floor(log2(v)), 0 unless v > 0.
+//               With a planar_row, these are the blocks of as many whole rows,
+//               which then are brought to the layout of poot/weights/planar.h
 //   Zero        0
 //
 // A value becomes an f16 or bf16 by way of f32, and an integer of the type's
