@@ -129,6 +129,7 @@ std::unique_ptr<fb::TestVectorT> exportTestVector(DictionaryAttr attr) {
     input->low = number(dictionary, "low");
     input->high = number(dictionary, "high");
     input->seed = integer(dictionary, "seed");
+    input->planar_row = integer(dictionary, "planar_row");
     test->inputs.push_back(std::move(input));
   }
   for (Attribute element : cast<ArrayAttr>(attr.get("expected"))) {

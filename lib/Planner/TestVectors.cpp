@@ -1,13 +1,16 @@
 //===- TestVectors.cpp - Seeded checks of kernels -------------------------===//
 
 #include "TestVectors.h"
+#include "UserKernels.h"
 #include "Poot/Dialect/Graph/ElementTypes.h"
 #include "Poot/Eval/Eval.h"
 #include "poot/bundle/test_vector.h"
-#include "llvm/ADT/TypeSwitch.h"
+#include "poot/weights/block_decode.h"
+#include "poot/weights/planar.h"
+#include "llvm/ADT/DenseSet.h"
 #include "llvm/Support/xxhash.h"
 #include <cmath>
-#include <deque>
+#include <cstring>
 
 using namespace mlir;
 using namespace poot::graph;
@@ -34,6 +37,19 @@ static std::string elementName(Type element) {
   return name;
 }
 
+/// True if `request` joins the results of parts of attention (inputs are their
+/// values and statistics).
+static bool isAttentionJoin(const KernelRequest &request) {
+  return isa_and_nonnull<AttentionOp>(request.op) && request.inputs.size() == 2;
+}
+
+/// The positions of a row that the cache of an attention holds.
+static int64_t attentionCapacity(const KernelRequest &request) {
+  return request.inputs.size() == 5
+             ? request.inputs[4].shape[1]
+             : request.inputs[1].shape[0] / request.inputs[0].shape[0];
+}
+
 /// What input `i` of `request` is filled with.
 static void chooseFill(const KernelRequest &request, unsigned i,
                        fb::TestInputT &input) {
@@ -45,8 +61,10 @@ static void chooseFill(const KernelRequest &request, unsigned i,
     input.low = low;
     input.high = high;
   };
-  if (isa<PackedType>(element)) {
+  if (auto packed = dyn_cast<PackedType>(element)) {
     input.fill = fb::Fill::Bytes;
+    if (packed.getLayout() == PackedLayout::Planar)
+      input.planar_row = layout.shape.back();
     return range(-1, 1);
   }
   if (element.isInteger(1))
@@ -54,10 +72,20 @@ static void chooseFill(const KernelRequest &request, unsigned i,
   // Indices stay inside what they index.
   if (auto gather = dyn_cast_or_null<GatherOp>(op); gather && i == 1)
     return range(0, request.inputs[0].shape[gather.getDim()] - 1);
-  if (isa_and_nonnull<ScatterOp>(op) && i == 0)
-    return range(-1, request.outputs[0].shape[0] - 1);
-  if (isa_and_nonnull<IndexedMatmulOp>(op) && i == 2)
+  if (isa_and_nonnull<PackedRowGatherOp>(op) && i == 1)
+    return range(0, request.inputs[0].shape[0] - 1);
+  if (isa_and_nonnull<IndexedMatmulOp, PackedContractionOp>(op) && i == 2)
     return range(0, request.inputs[1].shape[0] - 1);
+  if (isa_and_nonnull<AttentionOp>(op) && i == 3)
+    return range(0, attentionCapacity(request) - 1);
+  if (isa_and_nonnull<AttentionOp>(op) && i == 4)
+    return range(0, request.inputs[1].shape[0] - 1);
+  // Updates of one row would race, so that each has its own, and one is
+  // dropped.
+  if (isa_and_nonnull<ScatterOp>(op) && i == 0) {
+    input.fill = fb::Fill::Permutation;
+    return range(-1, request.outputs[0].shape[0] - 1);
+  }
   if (auto binary = dyn_cast_or_null<BinaryOp>(op);
       binary && i == 1 &&
       (binary.getKind() == BinaryKind::Shl ||
@@ -74,6 +102,9 @@ static void chooseFill(const KernelRequest &request, unsigned i,
   if (auto scan = dyn_cast_or_null<ScanOp>(op);
       scan && scan.getKind() == ReduceKind::Prod)
     return range(0.9, 1.1);
+  // Statistics of parts of attention are a maximum and a sum of exponentials.
+  if (isAttentionJoin(request) && i == 1)
+    return range(0.5, 4);
   range(-4, 4);
 }
 
@@ -84,35 +115,98 @@ struct Tolerance {
 };
 } // namespace
 
+/// The largest magnitude in a row-major tensor.
+static double largestOf(const eval::Tensor &tensor) {
+  double largest = 0;
+  if (PackedType packed = tensor.getPackedType()) {
+    weights::ElementType type = graph::getElementType(packed.getEncoding());
+    int64_t row = packed.getShape().back(), count = tensor.getNumElements();
+    std::vector<float> values(count);
+    if (packed.getLayout() == PackedLayout::Planar)
+      weights::dequantizePlanar(type, tensor.getData(), count / row, row,
+                                values.data());
+    else
+      weights::dequantize(type, tensor.getData(), count, values.data());
+    for (float value : values)
+      largest = std::max(largest, std::abs(double(value)));
+    return largest;
+  }
+  auto type = *graph::getElementType(tensor.getElementType());
+  for (int64_t i = 0, e = tensor.getNumElements(); i < e; ++i)
+    largest = std::max(
+        largest, std::abs(bundle::loadElement(type, tensor.getData(), i)));
+  return largest;
+}
+
 /// What a device may differ by. Vulkan promises little for the transcendental
 /// functions; the figures are those that GPUs keep in practice. Sums of `n`
-/// products of magnitude 16 differ by their order.
-static Tolerance tolerance(const KernelRequest &request, Type element) {
+/// terms of a magnitude differ by their order: by about the magnitude and the
+/// root of `n`.
+static Tolerance tolerance(const KernelRequest &request, Type element,
+                           ArrayRef<eval::Tensor> operands) {
   Operation *op = request.op;
   Tolerance result;
   if (!op || !isa<FloatType>(element) ||
       isa<GatherOp, ScatterOp, SelectOp, ArgTopKOp, IotaOp>(op))
     return result;
+  // Also of norms and rotations: a few roundings and a root, of numbers whose
+  // products are at most 16.
   result = {1e-5, 2e-5};
-  if (isa<PackedDequantOp, CastOp>(op))
+  if (isa<PackedDequantOp, PackedRowGatherOp, CastOp>(op))
     result = {1e-6, 1e-6};
   if (auto binary = dyn_cast<BinaryOp>(op);
       binary && binary.getKind() == BinaryKind::Pow)
     result = {1e-4, 1e-4};
+  // Its author may have a reason to be off by more.
+  if (auto fused = dyn_cast<FusedOp>(op)) {
+    double own = getTolerance(findUserKernel(fused)).value_or(1e-4);
+    result = {own, own};
+  }
+  // Quotients of exponentials may all be small.
+  if (isa<SoftmaxOp>(op))
+    result = {1e-7, 2e-5};
   int64_t terms = 1;
-  if (isa<MatmulOp, IndexedMatmulOp>(op))
+  double magnitude = 16;
+  if (isa<MatmulOp, IndexedMatmulOp, PackedContractionOp>(op))
     terms = request.inputs[0].shape.back();
   else if (isa<ReduceOp>(op))
     terms = request.inputs[0].count();
   else if (auto scan = dyn_cast<ScanOp>(op))
     terms = request.outputs[0].shape[scan.getDim()];
+  // Weights may be far larger than their scales.
+  if (isa<PackedContractionOp>(op))
+    magnitude = largestOf(operands[0]) * largestOf(operands[1]);
   if (terms > 1)
-    result = {1e-6 * 16 * std::sqrt(double(terms)), 1e-4};
+    result = {1e-6 * magnitude * std::sqrt(double(terms)), 1e-4};
+  if (auto attention = dyn_cast<AttentionOp>(op);
+      attention && !isAttentionJoin(request)) {
+    // Errors of scores, which are sums of products of at most 16, are relative
+    // ones of their exponentials and of the exponentials' sum, beside those of
+    // exp itself. The result is a mean of values of at most 4, for which the
+    // oracle rounds the weights to the query's type.
+    const OperandLayout &query = request.inputs[0];
+    double score = 1e-6 * 16 * std::sqrt(double(query.shape.back())) *
+                   std::abs(attention.getScale().convertToDouble());
+    double rounding = query.element.isF16()    ? 0x1p-11
+                      : query.element.isBF16() ? 0x1p-8
+                                               : 0;
+    result = {4 * (2 * score + 1e-5 + rounding), 2e-5};
+  }
   if (element.isF16())
     result.relative += 1e-3;
   if (element.isBF16())
     result.relative += 8e-3;
   return result;
+}
+
+/// How far an element, counted in row-major order, lies from the argument's
+/// start, in the unit of `layout`'s strides.
+static int64_t positionOf(const OperandLayout &layout, ArrayRef<int64_t> shape,
+                          int64_t linear) {
+  int64_t position = layout.offset;
+  for (size_t dim = shape.size(); dim-- > 0; linear /= shape[dim])
+    position += linear % shape[dim] * layout.strides[dim];
+  return position;
 }
 
 /// A literal operand, row-major.
@@ -129,16 +223,29 @@ static FailureOr<eval::Tensor> readLiteral(const OperandLayout &layout) {
       eval::Tensor::splat(layout.element, layout.shape, bytes));
 }
 
+/// The type of a packed operand, which may be a part of the graph's.
+static PackedType packedTypeOf(const OperandLayout &layout) {
+  auto packed = cast<PackedType>(layout.element);
+  return PackedType::get(packed.getContext(), packed.getEncoding(),
+                         packed.getLayout(), layout.shape);
+}
+
 /// The tensor that a kernel sees at `bytes` by `layout`, row-major. It may
 /// borrow `bytes`.
 static FailureOr<eval::Tensor> readOperand(const OperandLayout &layout,
                                            const std::vector<uint8_t> &bytes) {
   if (auto packed = dyn_cast<PackedType>(layout.element)) {
-    auto type = PackedType::get(packed.getContext(), packed.getEncoding(),
-                                packed.getLayout(), layout.shape);
-    if (!layout.isDense() || layout.offset != 0)
+    FailureOr<eval::Tensor> rows =
+        eval::Tensor::allocatePacked(packedTypeOf(layout));
+    if (failed(rows))
       return failure();
-    return eval::Tensor::borrowPacked(type, bytes.data());
+    int64_t rowBytes = getPackedRowBytes(packed);
+    ArrayRef<int64_t> outer = ArrayRef(layout.shape).drop_back();
+    for (int64_t row = 0, e = layout.count() / layout.shape.back(); row < e;
+         ++row)
+      std::memcpy(rows->mutableData() + row * rowBytes,
+                  bytes.data() + positionOf(layout, outer, row), rowBytes);
+    return rows;
   }
   bool isBool = layout.element.isInteger(1);
   Type stored = isBool ? IntegerType::get(layout.element.getContext(), 32)
@@ -158,6 +265,31 @@ static FailureOr<eval::Tensor> readOperand(const OperandLayout &layout,
   return booleans;
 }
 
+/// What joining parts of attention gives, from values [.., parts, size], each
+/// the sum of a part's values by its exponentials, and statistics [.., parts,
+/// 2], what a part's exponents are relative to and the sum of its exponentials.
+static FailureOr<eval::Tensor> joinAttention(const KernelRequest &request,
+                                             ArrayRef<eval::Tensor> operands) {
+  const OperandLayout &out = request.outputs[0];
+  FailureOr<eval::Tensor> result = eval::Tensor::allocate(
+      Float64Type::get(out.element.getContext()), out.shape);
+  if (failed(result))
+    return failure();
+  int64_t size = out.shape.back(), parts = request.inputs[1].shape[3];
+  for (int64_t i = 0, e = out.count(); i < e; ++i) {
+    double value = 0, sum = 0;
+    for (int64_t part = i / size * parts, end = part + parts; part < end;
+         ++part) {
+      const float *statistics = operands[1].dataAs<float>() + part * 2;
+      double weight = std::exp(double(statistics[0]));
+      value += weight * operands[0].dataAs<float>()[part * size + i % size];
+      sum += weight * statistics[1];
+    }
+    result->mutableData<double>()[i] = value / sum;
+  }
+  return result;
+}
+
 /// Evaluates `request.op` on operands of the request's shapes, which may be
 /// parts of the op's own.
 static FailureOr<SmallVector<eval::Tensor>>
@@ -165,6 +297,12 @@ evaluate(Location loc, const KernelRequest &request,
          ArrayRef<eval::Tensor> operands) {
   if (!request.op)
     return SmallVector<eval::Tensor>{operands[0]};
+  if (isAttentionJoin(request)) {
+    FailureOr<eval::Tensor> joined = joinAttention(request, operands);
+    if (failed(joined))
+      return failure();
+    return SmallVector<eval::Tensor>{*joined};
+  }
   Block block;
   OperationState state(loc, request.op->getName());
   state.addAttributes(request.op->getAttrs());
@@ -172,8 +310,14 @@ evaluate(Location loc, const KernelRequest &request,
     state.propertiesAttr = properties;
   for (const eval::Tensor &operand : operands)
     state.addOperands(block.addArgument(operand.getType(), loc));
+  for (Region &region : request.op->getRegions()) {
+    IRMapping mapping;
+    region.cloneInto(state.addRegion(), mapping);
+  }
   for (const OperandLayout &layout : request.outputs)
-    state.addTypes(RankedTensorType::get(layout.shape, layout.element));
+    state.addTypes(layout.isPacked() ? Type(packedTypeOf(layout))
+                                     : Type(RankedTensorType::get(
+                                           layout.shape, layout.element)));
   OpBuilder builder(loc.getContext());
   builder.setInsertionPointToEnd(&block);
   Operation *op = builder.create(state);
@@ -186,17 +330,70 @@ static double work(const KernelRequest &request) {
   double work = 0;
   for (const OperandLayout &layout : request.outputs)
     work += double(layout.count());
-  if (isa_and_nonnull<MatmulOp, IndexedMatmulOp>(request.op))
+  if (isa_and_nonnull<MatmulOp, IndexedMatmulOp, PackedContractionOp>(
+          request.op))
     work *= double(request.inputs[0].shape.back());
+  // Scores take as long as values.
+  if (isa_and_nonnull<AttentionOp>(request.op) && !isAttentionJoin(request))
+    work *= 2 * double(attentionCapacity(request));
   if (auto topK = dyn_cast_or_null<ArgTopKOp>(request.op))
     work += double(request.inputs[0].count());
   return work;
 }
 
+/// True if two of a scatter's updates go to one row.
+static bool updatesCollide(const eval::Tensor &indices) {
+  llvm::DenseSet<int32_t> rows;
+  for (int64_t i = 0, e = indices.getNumElements(); i < e; ++i) {
+    int32_t row = indices.dataAs<int32_t>()[i];
+    if (row >= 0 && !rows.insert(row).second)
+      return true;
+  }
+  return false;
+}
+
+/// What the oracle expects of an output, at a few of its elements. A packed
+/// one is compared as 32-bit words.
+static DictionaryAttr expectation(Builder &builder, const OperandLayout &layout,
+                                  const eval::Tensor &result, int64_t argument,
+                                  uint64_t seed, Tolerance allowed) {
+  constexpr int64_t wordBytes = 4;
+  bool isPacked = layout.isPacked();
+  std::string element = isPacked ? "u32" : elementName(layout.element);
+  auto type = isPacked ? weights::ElementType::U32
+                       : *graph::getElementType(result.getElementType());
+  int64_t count = isPacked ? result.getNumBytes() / wordBytes : layout.count();
+  int64_t samples = std::min(count, kSamples);
+  SmallVector<int64_t> index;
+  SmallVector<double> value;
+  for (int64_t sample = 0; sample < samples; ++sample) {
+    // First and last element, and others in between.
+    int64_t at = sample == 0             ? 0
+                 : sample + 1 == samples ? count - 1
+                 : count <= kSamples ? sample
+                                     : bundle::testRandom(seed, sample) % count;
+    index.push_back(isPacked ? layout.offset / wordBytes + at
+                             : positionOf(layout, layout.shape, at));
+    value.push_back(bundle::loadElement(type, result.getData(), at));
+  }
+  return builder.getDictionaryAttr({
+      builder.getNamedAttr("argument", builder.getI64IntegerAttr(argument)),
+      builder.getNamedAttr("element", builder.getStringAttr(element)),
+      builder.getNamedAttr("index", builder.getDenseI64ArrayAttr(index)),
+      builder.getNamedAttr("value", builder.getDenseF64ArrayAttr(value)),
+      builder.getNamedAttr("absolute_tolerance",
+                           builder.getF64FloatAttr(allowed.absolute)),
+      builder.getNamedAttr("relative_tolerance",
+                           builder.getF64FloatAttr(allowed.relative)),
+  });
+}
+
 DictionaryAttr makeTestVector(Location loc, const KernelRequest &request,
                               const GeneratedKernel &kernel) {
-  // A part of a table, or an open extent, has no meaning of its own.
-  if (request.firstRow != 0 || request.tableRows >= 0)
+  // A part of a table or of attention, or an open extent, has no meaning of
+  // its own.
+  if (request.firstRow != 0 || request.tableRows >= 0 ||
+      (isa_and_nonnull<AttentionOp>(request.op) && request.outputs.size() == 2))
     return {};
   for (const OperandLayout &layout :
        llvm::concat<const OperandLayout>(request.inputs, request.outputs))
@@ -208,121 +405,87 @@ DictionaryAttr makeTestVector(Location loc, const KernelRequest &request,
   Builder builder(loc.getContext());
   // Seeds follow from the request, so that equal inputs give equal bundles.
   uint64_t seed = llvm::xxh3_64bits(StringRef(request.key()));
-  SmallVector<Attribute> inputs;
-  // A deque: tensors borrow the buffers while more are added.
-  std::deque<std::vector<uint8_t>> buffers;
-  auto addArgument = [&](const OperandLayout &layout, fb::TestInputT &input) {
-    input.argument = inputs.size();
+  unsigned numInputs = request.inputs.size();
+  bool isScatter = isa_and_nonnull<ScatterOp>(request.op);
+  // What each operand's memory holds; nothing for a literal.
+  SmallVector<DictionaryAttr> contents;
+  std::vector<std::vector<uint8_t>> buffers;
+  for (auto [i, layout] : llvm::enumerate(llvm::concat<const OperandLayout>(
+           request.inputs, request.outputs))) {
+    fb::TestInputT input;
+    input.fill = fb::Fill::Zero;
+    if (layout.literal) {
+      contents.push_back({});
+      buffers.emplace_back();
+      continue;
+    }
+    if (i < numInputs) {
+      chooseFill(request, i, input);
+    } else if (isScatter && isa<FloatType>(layout.element)) {
+      input.fill = fb::Fill::Uniform;
+      input.low = -4;
+      input.high = 4;
+    }
     input.bytes = layout.spanBytes();
-    input.element = elementName(layout.element);
+    input.element = i >= numInputs && layout.isPacked()
+                        ? "u32"
+                        : elementName(layout.element);
     // JSON and attributes hold 63 bits.
-    input.seed = (seed + inputs.size() * 0x9E3779B97F4A7C15ull) >> 1;
+    input.seed = (seed + i * 0x9E3779B97F4A7C15ull) >> 1;
     buffers.emplace_back(input.bytes);
     bundle::fillTestInput(input, buffers.back().data());
-    inputs.push_back(builder.getDictionaryAttr({
-        builder.getNamedAttr("bytes", builder.getI64IntegerAttr(input.bytes)),
+    auto integer = [&](StringRef name, int64_t number) {
+      return builder.getNamedAttr(name, builder.getI64IntegerAttr(number));
+    };
+    contents.push_back(builder.getDictionaryAttr({
+        integer("bytes", input.bytes),
         builder.getNamedAttr("element", builder.getStringAttr(input.element)),
         builder.getNamedAttr(
             "fill", builder.getStringAttr(fb::EnumNameFill(input.fill))),
         builder.getNamedAttr("low", builder.getF64FloatAttr(input.low)),
         builder.getNamedAttr("high", builder.getF64FloatAttr(input.high)),
-        builder.getNamedAttr("seed", builder.getI64IntegerAttr(input.seed)),
+        integer("seed", input.seed),
+        integer("planar_row", input.planar_row),
     }));
-  };
+  }
 
   SmallVector<eval::Tensor> operands;
-  for (unsigned i = 0; i < request.inputs.size(); ++i) {
-    const OperandLayout &layout = request.inputs[i];
-    if (!layout.literal) {
-      fb::TestInputT input;
-      chooseFill(request, i, input);
-      addArgument(layout, input);
-    }
-    FailureOr<eval::Tensor> operand = layout.literal
-                                          ? readLiteral(layout)
-                                          : readOperand(layout, buffers.back());
+  for (auto [i, layout] : llvm::enumerate(request.inputs)) {
+    FailureOr<eval::Tensor> operand =
+        layout.literal ? readLiteral(layout) : readOperand(layout, buffers[i]);
     if (failed(operand))
       return {};
     operands.push_back(*operand);
   }
-  unsigned firstOutput = inputs.size();
-  bool isScatter = isa_and_nonnull<ScatterOp>(request.op);
-  for (const OperandLayout &layout : request.outputs) {
-    fb::TestInputT input;
-    input.fill = isScatter && isa<FloatType>(layout.element) ? fb::Fill::Uniform
-                                                             : fb::Fill::Zero;
-    input.low = -4;
-    input.high = 4;
-    addArgument(layout, input);
-  }
-  // The oracle's scatter has its data first; duplicates among the indices
-  // leave their rows open, so those rows aren't compared.
-  llvm::DenseMap<int64_t, unsigned> rowWrites;
   if (isScatter) {
+    if (updatesCollide(operands[0]))
+      return {};
+    // The oracle's scatter has its data first.
     FailureOr<eval::Tensor> data =
-        readOperand(request.outputs[0], buffers[firstOutput]);
+        readOperand(request.outputs[0], buffers[numInputs]);
     if (failed(data))
       return {};
-    for (int64_t i = 0, e = operands[0].getNumElements(); i < e; ++i)
-      ++rowWrites[operands[0].dataAs<int32_t>()[i]];
     operands.insert(operands.begin(), *data);
   }
-
   FailureOr<SmallVector<eval::Tensor>> results =
       evaluate(loc, request, operands);
   if (failed(results))
     return {};
 
-  SmallVector<Attribute> expected;
+  SmallVector<Attribute> inputs, expected;
+  for (unsigned operand : kernel.operands)
+    inputs.push_back(contents[operand]);
   for (auto [o, layout] : llvm::enumerate(request.outputs)) {
-    const eval::Tensor &result = (*results)[o];
-    FailureOr<eval::Tensor> dense = eval::rowMajor(result);
+    auto argument = llvm::find(kernel.operands, numInputs + o);
+    assert(llvm::count(kernel.operands, numInputs + o) == 1 &&
+           "an output is one argument");
+    FailureOr<eval::Tensor> dense = eval::rowMajor((*results)[o]);
     if (failed(dense))
       return {};
-    auto type = *graph::getElementType(layout.element);
-    SmallVector<int64_t> index;
-    SmallVector<double> value;
-    int64_t count = layout.count();
-    int64_t samples = std::min(count, kSamples);
-    for (int64_t sample = 0; sample < samples; ++sample) {
-      // First and last element, and others in between.
-      int64_t at = sample == 0             ? 0
-                   : sample + 1 == samples ? count - 1
-                   : count <= kSamples
-                       ? sample
-                       : bundle::testRandom(seed, sample) % count;
-      int64_t rest = at, position = layout.offset, row = 0;
-      for (size_t dim = layout.shape.size(); dim-- > 0;) {
-        row = rest % layout.shape[dim];
-        position += row * layout.strides[dim];
-        rest /= layout.shape[dim];
-      }
-      if (isScatter && rowWrites.lookup(row) > 1)
-        continue;
-      double number = layout.element.isInteger(1)
-                          ? double(dense->getData()[at])
-                          : bundle::loadElement(type, dense->getData(), at);
-      index.push_back(position);
-      value.push_back(number);
-    }
-    if (index.empty())
-      continue;
-    Tolerance allowed = tolerance(request, layout.element);
-    expected.push_back(builder.getDictionaryAttr({
-        builder.getNamedAttr("argument",
-                             builder.getI64IntegerAttr(firstOutput + o)),
-        builder.getNamedAttr(
-            "element", builder.getStringAttr(elementName(layout.element))),
-        builder.getNamedAttr("index", builder.getDenseI64ArrayAttr(index)),
-        builder.getNamedAttr("value", builder.getDenseF64ArrayAttr(value)),
-        builder.getNamedAttr("absolute_tolerance",
-                             builder.getF64FloatAttr(allowed.absolute)),
-        builder.getNamedAttr("relative_tolerance",
-                             builder.getF64FloatAttr(allowed.relative)),
-    }));
+    expected.push_back(
+        expectation(builder, layout, *dense, argument - kernel.operands.begin(),
+                    seed, tolerance(request, layout.element, operands)));
   }
-  if (expected.empty())
-    return {};
   return builder.getDictionaryAttr({
       builder.getNamedAttr("grid", builder.getDenseI64ArrayAttr(kernel.grid)),
       builder.getNamedAttr("metadata", builder.getDenseI64ArrayAttr({})),

@@ -16,15 +16,16 @@ namespace poot::planner {
 ///
 ///   grid      array<i64>
 ///   metadata  array<i64>: the words passed by value
-///   inputs    one dictionary an argument: bytes, element, fill, low, high,
-///   seed expected  one dictionary an output: argument, element, index
-///   (array<i64>,
-///             elements from the argument's start), value (array<f64>),
-///             absolute_tolerance, relative_tolerance
+///   inputs    a dictionary for each argument: bytes, element, fill, low, high,
+///             seed, planar_row
+///   expected  a dictionary for each output: argument, element, index
+///             (array<i64>: elements from the argument's start), value
+///             (array<f64>), absolute_tolerance, relative_tolerance
 ///
-/// Null where the kernel has none: it works on a part of an operand, its
-/// operands are too large to generate in a moment, or the oracle refuses the
-/// generated inputs.
+/// Null where the kernel has none: it works on a part of a table or of the
+/// positions of attention, an extent is open, its operands are too large to
+/// generate in a moment, updates of one row would race, or the oracle refuses
+/// the generated inputs.
 mlir::DictionaryAttr makeTestVector(mlir::Location loc,
                                     const KernelRequest &request,
                                     const GeneratedKernel &kernel);
