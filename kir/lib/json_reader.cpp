@@ -1,7 +1,7 @@
 // Reads .kir.json in two steps: nlohmann's parser makes a document of the text
-// (in memory in proportion to it, without recursion, and refusing a key that
-// stands twice), then the document becomes a module, key by key: a key that is
-// missing or unknown is an error which names its place, as in
+// (in time and memory in proportion to it, without recursion, and refusing a
+// key that stands twice), then the document becomes a module, key by key: a key
+// that is missing or unknown is an error which names its place, as in
 // "functions[0].blocks[1].ops[3].operands". What only the whole module shows is
 // left to verify().
 
@@ -580,36 +580,52 @@ Status Reader::read(const json &document) {
   return ok ? Status() : error;
 }
 
-/// A document, or null with the reason in ERROR.
-json parseDocument(std::string_view text, std::string &error) {
-  // Keys of the objects that are open.
-  std::vector<std::set<std::string>> keys;
-  auto callback = [&](int, json::parse_event_t event, json &value) {
-    if (event == json::parse_event_t::object_start) {
-      keys.emplace_back();
-    } else if (event == json::parse_event_t::object_end) {
-      keys.pop_back();
-    } else if (event == json::parse_event_t::key && error.empty() &&
-               !keys.back().insert(value.get<std::string>()).second) {
-      error = "the key " + weights::quoted(value.get<std::string>()) +
-              " stands twice in an object";
-    }
-    return true;
-  };
-  json document = json::parse(text.begin(), text.end(), callback,
-                              /*allow_exceptions=*/false);
-  if (!error.empty() || !document.is_discarded())
-    return document;
-  // Once more for the place of the error, which only an exception says.
-  try {
-    (void)json::parse(text.begin(), text.end());
-    error = "is no JSON";
-  } catch (const json::parse_error &e) {
-    error = "is no JSON: wrong at byte " + std::to_string(e.byte);
-  } catch (const json::exception &e) {
-    error = std::string("is no JSON: ") + e.what();
+/// Goes through a text for what a document doesn't show any more: where it
+/// stops being JSON, and a key that stands twice in an object.
+class TextCheck : public nlohmann::json_sax<json> {
+public:
+  std::string error;
+
+  bool key(string_t &name) override {
+    if (keys.back().insert(name).second)
+      return true;
+    error = "the key " + weights::quoted(name) + " stands twice in an object";
+    return false;
   }
-  return document;
+  bool start_object(size_t) override {
+    keys.emplace_back();
+    return true;
+  }
+  bool end_object() override {
+    keys.pop_back();
+    return true;
+  }
+  bool parse_error(size_t byte, const std::string &,
+                   const json::exception &) override {
+    error = "is no JSON: wrong at byte " + std::to_string(byte);
+    return false;
+  }
+  bool null() override { return true; }
+  bool boolean(bool) override { return true; }
+  bool number_integer(number_integer_t) override { return true; }
+  bool number_unsigned(number_unsigned_t) override { return true; }
+  bool number_float(number_float_t, const string_t &) override { return true; }
+  bool string(string_t &) override { return true; }
+  bool binary(binary_t &) override { return true; }
+  bool start_array(size_t) override { return true; }
+  bool end_array() override { return true; }
+
+private:
+  std::vector<std::set<std::string>> keys; // Of the objects that are open.
+};
+
+/// A document, or the reason in ERROR. Not by json::parse with a callback,
+/// which looks through all of a list again at each object in it.
+json parseDocument(std::string_view text, std::string &error) {
+  TextCheck check;
+  (void)json::sax_parse(text.begin(), text.end(), &check);
+  error = std::move(check.error);
+  return error.empty() ? json::parse(text.begin(), text.end()) : json();
 }
 
 } // namespace

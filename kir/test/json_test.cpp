@@ -149,6 +149,18 @@ TEST(Json, RefusesWhatItDoesNotKnow) {
             "locations[3].callee: is no integer of 0 to 2");
 }
 
+/// Each entry of a long list costs the same.
+TEST(Json, TakesTimeInProportion) {
+  std::string locations;
+  for (int i = 0; i < 200000; ++i)
+    locations += R"({"callee": 1, "caller": 2}, )";
+  auto module = readJson(replaced(kLoop, R"({"name": "n", "of": 0},)",
+                                  locations + R"({"name": "n", "of": 0},)"),
+                         "k");
+  // The last location fuses what is a call now.
+  ASSERT_TRUE(module) << module.status().message();
+}
+
 TEST(Json, RefusesWhatIsNoKernel) {
   EXPECT_EQ(
       errorOf(replaced(kLoop, "\"operands\": [5, 2]", "\"operands\": [5, 8]")),

@@ -19,6 +19,76 @@ static bool exists(const std::string &path) {
   return ::stat(path.c_str(), &info) == 0;
 }
 
+namespace {
+/// Accepts {"weight_map": {TENSOR: FILE...}...} and takes the map out of it, in
+/// time in proportion to the text; other keys may hold anything.
+class IndexHandler : public nlohmann::json_sax<nlohmann::json> {
+public:
+  std::string error;
+  std::vector<std::pair<std::string, std::string>> files;
+  bool hasMap = false;
+
+  bool start_object(std::size_t) override {
+    if (depth_ == 1 && key_ == "weight_map")
+      hasMap = inMap_ = true;
+    else if (!value())
+      return false;
+    ++depth_;
+    return true;
+  }
+  bool start_array(std::size_t) override {
+    if (!value())
+      return false;
+    ++depth_;
+    return true;
+  }
+  bool end_object() override {
+    if (--depth_ == 1)
+      inMap_ = false;
+    return true;
+  }
+  bool end_array() override { return end_object(); }
+  bool key(string_t &text) override {
+    if (depth_ == 1 || isEntry())
+      key_ = text;
+    return true;
+  }
+  bool string(string_t &text) override {
+    if (isEntry())
+      files.emplace_back(key_, text);
+    return true;
+  }
+  bool null() override { return value(); }
+  bool boolean(bool) override { return value(); }
+  bool number_integer(number_integer_t) override { return value(); }
+  bool number_unsigned(number_unsigned_t) override { return value(); }
+  bool number_float(number_float_t, const string_t &) override {
+    return value();
+  }
+  bool binary(binary_t &) override { return value(); }
+  bool parse_error(std::size_t, const std::string &,
+                   const nlohmann::json::exception &) override {
+    error = "is not valid JSON";
+    return false;
+  }
+
+private:
+  bool isEntry() const { return inMap_ && depth_ == 2; }
+  /// Of anything but a string.
+  bool value() {
+    if (!isEntry())
+      return true;
+    error = "weight_map of tensor " + weights::quoted(key_) +
+            " must be a file name";
+    return false;
+  }
+
+  size_t depth_ = 0; ///< Objects and lists that are open.
+  bool inMap_ = false;
+  std::string key_;
+};
+} // namespace
+
 Expected<Checkpoint> Checkpoint::open(const std::string &path) {
   Checkpoint result;
   result.path_ = path;
@@ -92,25 +162,16 @@ Status Checkpoint::openIndex(const std::string &path) {
     return makeError(StatusCode::Malformed, path, ": ", parts...);
   };
   const char *text = reinterpret_cast<const char *>(file->data());
-  // {"weight_map": {TENSOR: FILE}}; whatever lies deeper is dropped as it is
-  // read, so that nesting costs nothing.
-  auto shallow = [](int depth, nlohmann::json::parse_event_t,
-                    nlohmann::json &) { return depth <= 2; };
-  nlohmann::json json =
-      nlohmann::json::parse(text, text + file->size(), shallow, false);
-  if (json.is_discarded())
-    return malformed("is not valid JSON");
-  if (!json.is_object() || !json.contains("weight_map") ||
-      !json["weight_map"].is_object())
+  IndexHandler handler;
+  bool parsed = nlohmann::json::sax_parse(text, text + file->size(), &handler);
+  if (!parsed)
+    return malformed(handler.error);
+  if (!handler.hasMap)
     return malformed("must be an object with 'weight_map', an object that maps "
                      "tensors to files");
   std::string folder = path.substr(0, path.find_last_of('/') + 1);
   std::map<std::string, std::vector<std::string>> tensorsOfShard;
-  for (auto &[name, shard] : json["weight_map"].items()) {
-    if (!shard.is_string())
-      return malformed("weight_map of tensor ", weights::quoted(name),
-                       " must be a file name");
-    const std::string &fileName = shard.get_ref<const std::string &>();
+  for (const auto &[name, fileName] : handler.files) {
     if (!endsWith(fileName, ".safetensors") ||
         fileName.find('/') != std::string::npos)
       return malformed("weight_map of tensor ", weights::quoted(name), " is ",

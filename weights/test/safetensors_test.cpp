@@ -334,9 +334,17 @@ TEST_F(CheckpointTest, Errors) {
                          "an object that maps tensors to files";
   EXPECT_EQ(index("[]"), needsMap);
   EXPECT_EQ(index("{}"), needsMap);
+  EXPECT_EQ(index(R"([{"weight_map":{}},{"a":1}])"), needsMap);
   EXPECT_EQ(index(R"({"weight_map":[]})"), needsMap);
   EXPECT_EQ(index(R"({"weight_map":{"a":1}})"),
             "/x.index.json: weight_map of tensor 'a' must be a file name");
+  // Not each entry after all that came before it.
+  std::string many;
+  for (int i = 0; i < 100000; ++i)
+    many += (i ? ",\"" : "\"") + std::to_string(i) + "\":{}";
+  EXPECT_EQ(index(R"({"weight_map":{)" + many + "}}"),
+            "/x.index.json: weight_map of tensor '0' must be a file name");
+  EXPECT_EQ(index(R"({"metadata":{)" + many + "}}"), needsMap);
   EXPECT_EQ(index(R"({"weight_map":{"a":"../a.safetensors"}})"),
             "/x.index.json: weight_map of tensor 'a' is '../a.safetensors', "
             "must be a .safetensors file in the same folder");
