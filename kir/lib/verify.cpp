@@ -479,10 +479,11 @@ Status Verifier::verifyShapeOfOp(const Op &op) {
   const OpInfo &info = getInfo(op.opcode);
   if (op.operands.size() < info.minOperands ||
       op.operands.size() > info.maxOperands)
-    return wrong(op, "has ", op.operands.size(), " operands; allowed are ",
+    return wrong(op, "has ", op.operands.size(), " operands; it takes ",
                  info.minOperands,
-                 info.maxOperands == kMany
-                     ? std::string(" and more")
+                 info.maxOperands == kMany ? std::string(" and more")
+                 : info.maxOperands == info.minOperands
+                     ? std::string()
                      : " to " + std::to_string(info.maxOperands));
   if (info.results != kMany && op.results.size() != info.results)
     return wrong(op, "has ", op.results.size(), " results; it takes ",

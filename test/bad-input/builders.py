@@ -186,7 +186,7 @@ def reframe(index, data):
     """A bundle with a right header for INDEX and the sections in DATA."""
     start = -(-(64 + len(index)) // 4096) * 4096
     header = struct.pack(
-        BUNDLE_HEADER, b"\x89POOT\r\n\x1a", 1, 64, len(index), xxh3(index), start,
+        BUNDLE_HEADER, b"\x89POOT\r\n\x1a", 2, 64, len(index), xxh3(index), start,
         len(data),
     )  # fmt: skip
     head = header.ljust(64, b"\0") + index
@@ -235,3 +235,62 @@ class Bundle:
             run("--binary", self.schema, path + ".json")
             with open(path + ".poot", "rb") as file:
                 return reframe(file.read(), data or self.data)
+
+
+# ----------------------------------------------------------------------------
+# Kernels as text
+# ----------------------------------------------------------------------------
+
+
+def kir_module():
+    """y[i] = f(x[i]), where the hook f divides 100 by what it gets, unless a
+    kernel fills it."""
+
+    def op(spelling, **keys):
+        return {"op": spelling, **keys, "loc": 0}
+
+    return {
+        "format": "poot-kir",
+        "version": 1,
+        "files": ["k.cpp"],
+        "locations": [None, [0, 3, 7]],
+        "functions": [
+            {
+                "hook_body": "reciprocal",
+                "results": ["i32"],
+                "loc": 0,
+                "blocks": [{
+                    "arguments": [[0, "i32", 0]],
+                    "ops": [
+                        op("arith.constant", results=[[1, "i32"]], value=100),
+                        op("arith.divsi", operands=[1, 0], results=[[2, "i32"]]),
+                        op("kernel.yield", operands=[2]),
+                    ],
+                }],
+            },
+            {
+                "kernel": "k",
+                "workgroup_size": [4, 1, 1],
+                "loc": 1,
+                "blocks": [
+                    {
+                        "arguments": [[0, "buffer<i32, read>", 0], [1, "buffer<i32, write>", 0]],
+                        "ops": [
+                            op("kernel.local_id", results=[[2, "i32"]], dim="x"),
+                            op("cf.br", successors=[[1]]),
+                        ],
+                    },
+                    {
+                        "arguments": [],
+                        "ops": [
+                            op("kernel.load", operands=[0, 2], results=[[3, "i32"]]),
+                            op("kernel.hook", operands=[3], results=[[4, "i32"]], name="f",
+                               default="reciprocal"),
+                            op("kernel.store", operands=[4, 1, 2]),
+                            op("kernel.return"),
+                        ],
+                    },
+                ],
+            },
+        ],
+    }  # fmt: skip

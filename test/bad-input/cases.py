@@ -2,6 +2,7 @@
 the status, and an expression for the message, which has to name the file, the
 place, what was wrong and what is allowed, as far as each applies."""
 
+import json
 import os
 import struct
 import subprocess
@@ -226,8 +227,8 @@ def compiler_tools(table):
         files={**files, "d": FOLDER})  # fmt: skip
     add("output into a folder that can't be written", "poot-compile m.mlir -o /proc/m.poot",
         r"/proc/m\.poot: cannot create: ")  # fmt: skip
-    add("a kernel instead of a graph", "poot-compile k.mlir -o m.poot",
-        r"k\.mlir:1:1: error: .*kernel\.func")  # fmt: skip
+    add("a kernel beside a graph", "poot-compile b.mlir -o m.poot",
+        r"b\.mlir:12:1: error: .*kernel\.func", files={"b.mlir": ADD + KERNEL})  # fmt: skip
 
     table.group = "poot-opt"
     add("unknown pass", "poot-opt m.mlir --graph-optimise", r"Unknown command line argument")
@@ -655,7 +656,7 @@ def bundles(table, bundle, half):
            "producer", "x"))  # fmt: skip
     edited("two entries of one name", r"m\.poot: .*programs\[1\]",
            (lambda i: target(i)["programs"].append(program(i)) or i, "producer", "x"))  # fmt: skip
-    edited("index of another version than the header", r"m\.poot: .*version", (lambda i: i, "version", 2))
+    edited("index of another version than the header", r"m\.poot: .*version", (lambda i: i, "version", 1))
 
     edited("no targets", r"m\.poot: .*no targets", (lambda i: i, "targets", []), command=run)
     edited("for another kind of GPU", r"m\.poot: no target fits .*'cuda:sm_90a' holds no code for .*choose another device",
@@ -908,6 +909,201 @@ def launching(table, bundle, graph):
         files={"m.mlir": KERNEL.replace("f32", "i8")})  # fmt: skip
 
 
+def kernel_files(table):
+    table.group = "Kernels as text (.kir.json)"
+    run = "poot-run --interpret k.kir.json --input 0=zeros:4 --input 1=zeros:4"
+
+    def text(name, content, pattern, command=run, **options):
+        table.add(name, command, pattern, files={"k.kir.json": content}, **options)
+
+    def module(name, change, pattern, command=run, **options):
+        """With a module that CHANGE has edited: it is given the module, the
+        functions, and the ops of the hook's body and of both of the kernel's
+        blocks."""
+        module = builders.kir_module()
+        hook, kernel = module["functions"]
+        change(module, hook, kernel, hook["blocks"][0]["ops"], *(b["ops"] for b in kernel["blocks"]))
+        text(name, json.dumps(module), r"k\.kir\.json: .*" + pattern, command, **options)
+
+    def put(container, key, value):
+        container[key] = value
+
+    good = json.dumps(builders.kir_module())
+
+    # The text.
+    text("empty file", "", r"k\.kir\.json: .*empty")
+    text("ends early", good[:700], r"k\.kir\.json: is no JSON: wrong at byte 701")
+    text("binary garbage", bytes(range(256)) * 8, r"k\.kir\.json: is no JSON: wrong at byte 1")
+    text("a name that isn't UTF-8", good.replace('"k"', '"k\xff"').encode("latin-1"),
+         r"k\.kir\.json: is no JSON: wrong at byte \d+")  # fmt: skip
+    text("NaN as a number", good.replace("100", "NaN"), r"k\.kir\.json: is no JSON: wrong at byte \d+")
+    text("a number beyond all", good.replace("100", "1e999"), r"k\.kir\.json: is no JSON")
+    text("nested 100,000 deep", good.replace("100", "[" * 100000 + "]" * 100000),
+         r"k\.kir\.json: functions\[0\].*ops\[0\]\.value: is no i32")  # fmt: skip
+    text("nested 100,000 deep and cut", "[" * 100000, r"k\.kir\.json: is no JSON: wrong at byte 100001")
+    text("a key twice", good.replace('"loc": 0', '"loc": 0, "loc": 0', 1),
+         r"k\.kir\.json: the key 'loc' stands twice in an object")  # fmt: skip
+    text("JSON of something else", '{"runs": []}', r"k\.kir\.json: is no KIR; its \"format\" would be")
+    table.add("missing file", run, r"k\.kir\.json: cannot open")
+    table.add("folder", run, r"k\.kir\.json: is a directory", files={"k.kir.json": FOLDER})
+    table.add("named pipe", run, r"k\.kir\.json: is not a regular file", files={"k.kir.json": PIPE})
+
+    # Its keys.
+    module("a later version", lambda m, *_: put(m, "version", 2), r"has version 2 of KIR; this build reads 1")
+    module("version that is no number", lambda m, *_: put(m, "version", "1"), r"has version \"1\" of KIR")
+    module("no functions", lambda m, *_: m.pop("functions"), r"lacks the key 'functions'")
+    module("unknown key", lambda m, h, k, *_: put(k, "grid", 3),
+           r"functions\[1\]: has the key 'grid'; allowed are kernel, ")  # fmt: skip
+    module("location that comes later", lambda m, *_: put(m, "locations", [{"callee": 1, "caller": 1}, None]),
+           r"locations\[0\]\.callee: names a location, of which there are none")  # fmt: skip
+    module("location of an unknown file", lambda m, *_: put(m["locations"], 1, [7, 1, 1]),
+           r"locations\[1\]: names file 7 of 1")  # fmt: skip
+    module("calls 100,000 deep", lambda m, *_: m["locations"].extend(
+           {"callee": 0, "caller": i + 1} for i in range(100000)),
+           r"location \d+ has parts in parts more than 256 levels deep")  # fmt: skip
+    module("workgroup of size zero", lambda m, h, k, *_: put(k, "workgroup_size", [4, 0, 1]),
+           r"kernel 'k': has the workgroup size 0; allowed are 1 to 65535")  # fmt: skip
+    module("workgroup of negative size", lambda m, h, k, *_: put(k, "workgroup_size", [-1, 1, 1]),
+           r"functions\[1\]\.workgroup_size\[0\]: is no integer of 0 to 65535")  # fmt: skip
+    module("workgroup that is too large", lambda m, h, k, *_: put(k, "workgroup_size", [65535, 65535, 65535]),
+           r"kernel 'k': its workgroups have 281462092005375 work-items; .* 1024 at most")  # fmt: skip
+
+    # Ops and values.
+    module("unknown op", lambda m, h, k, body, *_: put(body[1], "op", "arith.hypot"),
+           r"functions\[0\]\.blocks\[0\]\.ops\[1\]: has the op 'arith\.hypot', which KIR doesn't have")  # fmt: skip
+    module("attribute of another op", lambda m, h, k, body, *_: put(body[1], "dim", "x"),
+           r"ops\[1\]: has a key that 'arith\.divsi' doesn't take; allowed are op, .*exact")  # fmt: skip
+    module("attribute of no such value", lambda m, h, k, body, first, *_: put(first[0], "dim", "w"),
+           r"ops\[0\]\.dim: is 'w'; allowed are x, y, z")  # fmt: skip
+    module("op without its attribute", lambda m, h, k, body, first, *_: first[0].pop("dim"),
+           r"ops\[0\]: lacks the key 'dim', which 'kernel\.local_id' needs")  # fmt: skip
+    module("operand of another type", lambda m, h, k, body, *_: put(body[0], "results", [[1, "i64"]]),
+           r"hook body 'reciprocal': block 0, op 1: 'arith\.divsi' has the type \(i64, i32\)")  # fmt: skip
+    module("constant of another type", lambda m, h, k, body, *_: put(body[0], "value", 1.5),
+           r"ops\[0\]\.value: is no i32; allowed are ")  # fmt: skip
+    module("constant beyond its type", lambda m, h, k, body, *_: put(body[0], "value", 2**31),
+           r"ops\[0\]\.value: is no i32; allowed are ")  # fmt: skip
+    module("constant beyond 64 bits", lambda m, h, k, body, *_: put(body[0], "value", 2**70),
+           r"ops\[0\]\.value: is no i32; allowed are ")  # fmt: skip
+    module("operand too many", lambda m, h, k, body, *_: put(body[1], "operands", [1, 0, 0]),
+           r"op 1: 'arith\.divsi' has 3 operands; it takes 2$")  # fmt: skip
+    module("operand that is no value", lambda m, h, k, body, *_: put(body[1], "operands", [1, 9]),
+           r"op 1: 'arith\.divsi' has the operand 9, which is no value")  # fmt: skip
+    module("value before its definition", lambda m, h, k, body, *_: put(body[1], "operands", [1, 2]),
+           r"op 1: 'arith\.divsi' uses value 2, which isn't defined on every way here")  # fmt: skip
+    module("values out of order", lambda m, h, k, body, *_: put(body[0], "results", [[4000000000, "i32"]]),
+           r"results\[0\]: defines value 4000000000; .*so this is 1")  # fmt: skip
+    module("branch to the entry", lambda m, h, k, body, first, *_: put(first[1], "successors", [[0]]),
+           r"kernel 'k': block 0, op 1: 'cf\.br' leads to block 0; allowed are 1 to 1")  # fmt: skip
+    module("branch to a block that isn't there", lambda m, h, k, body, first, *_: put(first[1], "successors", [[7]]),
+           r"'cf\.br' leads to block 7; allowed are 1 to 1")  # fmt: skip
+    module("branch with a value too many", lambda m, h, k, body, first, *_: put(first[1], "successors", [[1, 2]]),
+           r"'cf\.br' passes 1 values to block 1, which takes 0")  # fmt: skip
+    module("block without an end", lambda m, h, k, body, first, second: second.pop(),
+           r"kernel 'k': block 1, op 2: 'kernel\.store' is no terminator and ends a block")  # fmt: skip
+    module("block without ops", lambda m, h, k, body, first, second: second.clear(),
+           r"kernel 'k': block 1 is empty; it needs a terminator")  # fmt: skip
+    module("store into a buffer for reading", lambda m, h, k, body, first, second: put(second[2], "operands", [4, 0, 2]),
+           r"kernel 'k': block 1, op 2: 'kernel\.store' writes to buffer<i32, read>")  # fmt: skip
+
+    # Types.
+    def typed(name, spelling, pattern, **options):
+        """A workgroup array, table, variable or value of that type."""
+        kind = spelling.split("<")[0]
+        op = {"workgroup": "kernel.workgroup_alloc", "table": "kernel.constant_table",
+              "var": "kernel.var"}.get(kind, "ub.poison")  # fmt: skip
+        new = {"op": op, "results": [[2, spelling]], "loc": 0}
+        if kind == "table":
+            new["value"] = [0.0]
+
+        def change(m, h, k, body, first, second):
+            first[:] = [new, {"op": "kernel.return", "loc": 0}]
+            k["blocks"].pop()
+
+        module(name, change, pattern, **options)
+
+    typed("unknown type", "f80", r"results\[0\]\[1\]: 'f80' is no type; types are spelt as in f32, ")
+    typed("type of another spelling", "vector<4 x f32>", r"results\[0\]\[1\]: 'vector<4 x f32>' is no type")
+    typed("type nested 100,000 deep", "vector<" * 100000, r"results\[0\]\[1\]: 'vector<vector<.*\.\.\. is no type")
+    typed("array beyond 64 bits", "workgroup<99999999999999999999xf32>", r"'workgroup<9+xf32>' is no type")
+    typed("array of 2^62 elements", f"workgroup<{2**62}xf32>", r"'workgroup<4611686018427387904xf32>' is no type")
+    typed("array of 8 GiB", "workgroup<2147483647xf32>", r"kernel 'k': its workgroup arrays take more than 16 MiB")
+    typed("array of no elements", "workgroup<0xf32>", r"an array has one extent of 1 to 2147483647")
+    typed("table of 8 GiB", "table<2147483647xf32>", r"kernel 'k': a table takes more than \d+ MiB")
+    typed("variable whose product wraps", f"var<{2**32}x{2**32}xf32>", r"a variable has 1 to 2147483647 elements")
+    typed("variable of 8 GiB", "var<2147483647xf32>", r"kernel 'k': (a variable of .* is too large|its values take more)")
+    typed("vector of 2^31 elements", "vector<2147483647xf32>", r"kernel 'k': .*(too long|take more than)")
+    typed("fragment of odd extents", "fragment<17x3xf16, a>", r"a fragment has 8, 16 or 32 rows and columns")
+    module("structure whose leaves overlap", lambda m, h, k, *_: put(
+           k["blocks"][0]["arguments"], 0, [0, "buffer<struct<8: f32 at 0, f32 at 2>, read>", 0]),
+           r"struct<8: .*has a leaf at 2 that .*overlaps")  # fmt: skip
+    module("number among the arguments before a buffer", lambda m, h, k, *_: put(
+           k["blocks"][0]["arguments"], 0, [0, "i32", 0]),
+           r"kernel 'k': has the argument 1 of type buffer<i32, write>; allowed are buffers, then i32 and f32")  # fmt: skip
+
+    # Functions and hooks.
+    def second_kernel(name):
+        def change(m, h, k, *_):
+            m["functions"].append({**k, "kernel": name})
+
+        return change
+
+    module("no such kernel", lambda *_: None, r"there is no kernel 'j'; there is k", run + " --kernel j")
+    module("kernel that is a hook's body", lambda *_: None, r"there is no kernel 'reciprocal'; there is k", run + " --kernel reciprocal")
+    module("hook bodies alone", lambda m, *_: m["functions"].pop(), r"holds no kernel")
+    module("no functions at all", lambda m, *_: m["functions"].clear(), r"holds no kernel")
+    module("two functions of one name", second_kernel("k"), r"two functions are called 'k'")
+    text("two kernels, and none is named", json.dumps((lambda m: (second_kernel("j")(m, *m["functions"]), m)[1])(builders.kir_module())),
+         r"--kernel is needed: k\.kir\.json has more than one kernel, the first being k")  # fmt: skip
+    module("hook without its default", lambda m, *_: m["functions"].pop(0),
+           r"kernel 'k': block 1, op 1: 'kernel\.hook' has the default 'reciprocal', which is no hook body")  # fmt: skip
+    module("hook's body of other types", lambda m, h, k, body, first, second: (
+           put(h, "results", []), put(body[2], "operands", [2]), body[2].pop("operands")),
+           r"'kernel\.hook' has the type \(i32\) -> \(i32\), but its default 'reciprocal' another")  # fmt: skip
+    module("hook's body that yields another type", lambda m, h, *_: put(h, "results", ["f32"]),
+           r"hook body 'reciprocal': block 0, op 2: 'kernel\.yield' .*the function gives other results")  # fmt: skip
+    module("hook's body that ends like a kernel", lambda m, h, k, body, *_: put(body, 2, {"op": "kernel.return", "loc": 0}),
+           r"hook body 'reciprocal': block 0, op 2: 'kernel\.return' ends a kernel")  # fmt: skip
+    module("hook's body with a workgroup array", lambda m, h, k, body, *_: put(
+           body, 0, {"op": "kernel.workgroup_alloc", "results": [[1, "workgroup<4xi32>"]], "loc": 0}),
+           r"hook body 'reciprocal': block 0, op (0|1): ")  # fmt: skip
+    module("hook's body that is its own default", lambda m, h, k, body, first, second: put(
+           body, 1, {**second[1], "operands": [1], "results": [[2, "i32"]]}),
+           r"the hook body 'reciprocal' is its own default")  # fmt: skip
+    module("hook filled with nothing", lambda m, h, k, *_: put(k, "fill", {"f": "g"}),
+           r"kernel 'k': fills the hook 'f' with 'g', which is no hook body")  # fmt: skip
+    module("hook that the kernel hasn't", lambda m, h, k, *_: put(k, "fill", {"g": "reciprocal"}),
+           r"kernel 'k': has no hook 'g', which is to be filled by 'reciprocal'")  # fmt: skip
+
+    # Other tools, and what a run finds.
+    translate = "poot-translate --kir-json-to-kernel k.kir.json"
+    text("poot-translate: ends early", good[:700], r"k\.kir\.json.*is no JSON: wrong at byte 701", translate)
+    text("poot-translate: operand that is no value", good.replace("[1, 0]", "[1, 9]"),
+         r"k\.kir\.json.*: 'arith\.divsi' has the operand 9, which is no value", translate)  # fmt: skip
+    text("integer division by zero", good,
+         r"error: integer division by zero \[poot-sanitize-division\]", run + " --sanitize")  # fmt: skip
+    text("access beyond a buffer", good, r"index 3 of buffer 1, which has 3 elements",
+         run.replace("1=zeros:4", "1=zeros:3"))  # fmt: skip
+    forever = builders.kir_module()
+    forever["functions"][1]["blocks"][1]["ops"] = [{"op": "cf.br", "successors": [[1]], "loc": 0}]
+    text("kernel that never ends", json.dumps(forever), r"kernel 'k' was given up after 1000 steps",
+         run + " --step-limit 1000")  # fmt: skip
+
+    table.group = "poot-run --interpret: command lines"
+    add = lambda name, rest, pattern, status=1: table.add(
+        name, "poot-run --interpret k.kir.json " + rest, pattern, status, files={"k.kir.json": good})  # fmt: skip
+    both = "--input 0=zeros:4 --input 1=zeros:4 "
+    add("subgroups of three lanes", both + "--subgroup-size 3", r"subgroups of 3 lanes; allowed are powers of two up to 128")
+    add("subgroups of no lanes", both + "--subgroup-size 0", r"--subgroup-size", 2)
+    add("unknown constant", both + "--spec n=1", r"k\.kir\.json: kernel 'k': has no specialization constant 'n'")
+    add("constant without a number", both + "--spec n", r"--spec n: NAME=NUMBER is needed")
+    add("number for a kernel that takes none", both + "--metadata 1", r"--metadata: 1 values are given, .* takes 0")
+    add("buffer without a value", "--input 0=zeros:4", r"buffer 1 needs a value")
+    add("buffer beyond memory", "--input 0=zeros:999999999999 --input 1=zeros:4", r"at most 64 GiB")
+    add("negative step limit", both + "--step-limit -1", r"--step-limit", 2)
+    add("a bundle and a kernel's file", "m.poot", r"--interpret", 2)
+
+
 # ----------------------------------------------------------------------------
 # All
 # ----------------------------------------------------------------------------
@@ -936,4 +1132,5 @@ def all_cases(binaries, flatc, schema, folder):
     bundles(table, bundle, others)
     running(table, bundle)
     launching(table, read(compiled(binaries, folder, "shift.mlir", SHIFT)), bundle.bytes)
+    kernel_files(table)
     return table.cases

@@ -222,6 +222,7 @@ int main(int argc, char **argv) {
       app.add_option("--step-limit", options.stepLimit,
                      "Give up after so many operations of single work-items; "
                      "0: never")
+          ->check(CLI::Range(uint64_t(0), uint64_t(1) << 62))
           ->type_name("N")
           ->capture_default_str());
   for (CLI::Option *option : kernelOptions)

@@ -1474,9 +1474,10 @@ Program::create(std::shared_ptr<const kir::Module> module,
     for (const kir::Function &other : module->functions)
       if (other.kind == kir::FunctionKind::Kernel)
         names += concat(names.empty() ? "" : ", ", other.name);
-    return makeError(StatusCode::NotFound, "there is no kernel ",
-                     weights::quoted(kernel), "; there is ",
-                     names.empty() ? "none" : names);
+    return names.empty()
+               ? makeError(StatusCode::NotFound, "holds no kernel")
+               : makeError(StatusCode::NotFound, "there is no kernel ",
+                           weights::quoted(kernel), "; there is ", names);
   }
   uint32_t size = options.subgroupSize;
   if (size == 0 || size > 128 || (size & (size - 1)))
