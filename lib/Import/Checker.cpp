@@ -554,9 +554,13 @@ void Checker::call(const CallExpr *expr) {
     return;
   }
   if (auto annotation = findAnnotation(function, "poot.op")) {
-    if (!annotation->empty() && expr->getNumArgs() > 0 &&
-        getText(annotation->front()).starts_with("kernel.atomic_"))
-      atomic(expr, getText(annotation->front()));
+    llvm::StringRef name =
+        annotation->empty() ? "" : getText(annotation->front());
+    if (name == "null")
+      return report(Diagnostic::BufferNull, loc,
+                    "comparison of a buffer with null");
+    if (expr->getNumArgs() > 0 && name.starts_with("kernel.atomic_"))
+      atomic(expr, name);
     if (auto *member = dyn_cast<CXXMemberCallExpr>(expr))
       visit(member->getImplicitObjectArgument());
     for (const Expr *argument : expr->arguments())

@@ -472,6 +472,8 @@ Object Importer::pointer(const Expr *expr) {
     result.parts[0] = target;
     return result;
   }
+  if (expr->getType()->isFunctionPointerType())
+    fail(Diagnostic::IndirectCall, source, "pointer to a function in a kernel");
   fail(Diagnostic::Pointer, source,
        Twine("pointer from an expression of kind ") + expr->getStmtClassName() +
            " in a kernel");

@@ -11,8 +11,9 @@ something is said of stands, at its column, what:
 
 This is all of the message but for the advice, which Diagnostics.def has. All
 that pootc says of a file must stand in it, and nothing else. Every diagnostic
-of Diagnostics.def must have a case; docs/reference is checked elsewhere.
---write puts what pootc says into the files.
+of Diagnostics.def must have a case, and one in a function that a kernel calls,
+but for those of INTERFACE; docs/reference is checked elsewhere. --write puts
+what pootc says into the files.
 """
 
 import glob
@@ -20,6 +21,12 @@ import os
 import re
 import subprocess
 import sys
+
+# Diagnostics of a kernel as a whole.
+INTERFACE = {
+    "kernel-member", "kernel-name", "parameter-type", "pointer-parameter",
+    "return-type", "workgroup-limit", "workgroup-size",
+}  # fmt: skip
 
 ROW = re.compile(r'POOT_DIAGNOSTIC\(\s*\w+,\s*"([\w-]+)",\s*(\w+),\s*(.*?)\)\n', re.S)
 STRING = re.compile(r'"((?:[^"\\]|\\.)*)"')
@@ -67,7 +74,7 @@ def main():
     writes = "--write" in sys.argv[3:]
     table = read_table(os.path.join(root, "include/Poot/Import/Diagnostics.def"))
     assert len(table) > 40
-    seen, wrong = set(), 0
+    seen, called, wrong = set(), set(), 0
     for path in sorted(glob.glob(f"{root}/test/Import/diagnostics/*.cpp")):
         name = os.path.basename(path)
         with open(path, encoding="utf-8") as file:
@@ -86,6 +93,12 @@ def main():
         said, result = say(pootc, path, flags)
         have = [(line, column, f"{kind}: {shorten(text, table)}")
                 for line, column, kind, text in said]  # fmt: skip
+        last = None  # What a note belongs to.
+        for _, _, _, text in said:
+            name_of = re.search(r" \[poot-kernel-([\w-]+)\]$", text)
+            last = name_of[1] if name_of else last
+            if text.startswith("reached through this call"):
+                called.add(last)
         if writes:
             with open(path, "w", encoding="utf-8") as file:
                 for number, line in plain:
@@ -109,6 +122,9 @@ def main():
     if not writes:
         for name in sorted(set(table) - seen):
             print(f"Diagnostics.def: {name} has no case")
+            wrong += 1
+        for name in sorted(set(table) - called - INTERFACE):
+            print(f"Diagnostics.def: {name} has no case within a call")
             wrong += 1
     return 1 if wrong else 0
 

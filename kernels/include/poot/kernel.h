@@ -53,6 +53,9 @@
 /// Something that a compiler may want to know of a kernel.
 #define POOT_ATTRIBUTE(KEY, VALUE)                                             \
   [[clang::annotate("poot.attribute", KEY, VALUE)]]
+/// The op, or expression of ops, that a kernel is to take the place of in a
+/// graph (docs/own-kernels.md).
+#define POOT_IMPLEMENTS(PATTERN) POOT_ATTRIBUTE("implements", PATTERN)
 
 // Of this header alone: what a builtin and a class of its own are to pootc.
 #define POOT_OP(...) [[clang::annotate("poot.op", __VA_ARGS__)]]

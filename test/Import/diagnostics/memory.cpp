@@ -141,3 +141,19 @@ KERNEL buffers(buffer<float> x, buffer<float> y, int n) {
 //         ^ error: assignment of a buffer or of what holds one in a kernel [buffer-select]
   chosen[0] = 1;
 }
+
+inline bool given(buffer<float> x) { return x != nullptr; }
+//                                            ^ error: comparison of a buffer with null in a kernel [buffer-null]
+
+KERNEL absent(buffer<float> x, buffer<float> y) {
+  if (given(x))
+//    ^ note: reached through this call of 'given'
+    y[0] = 1;
+  if (x)
+//    ^ error: comparison of a buffer with null in a kernel [buffer-null]
+    y[1] = 1;
+  if (!x || nullptr == y)
+//     ^ error: comparison of a buffer with null in a kernel [buffer-null]
+//                  ^ error: comparison of a buffer with null in a kernel [buffer-null]
+    y[2] = 1;
+}

@@ -6,6 +6,7 @@
 // RUN: FileCheck %s --check-prefix=TWO < %t/two.mlir
 // RUN: FileCheck %s --check-prefix=LOOP < %t/leaving.mlir
 // RUN: FileCheck %s --check-prefix=FOREVER < %t/forever.mlir
+// RUN: python3 %S/run.py %s
 
 #include "poot/kernel.h"
 using namespace poot;
@@ -14,6 +15,13 @@ using namespace poot;
 // TWO: cf.cond_br
 // TWO-COUNT-2: kernel.barrier
 // TWO-NOT: kernel.barrier
+//
+// Pairs change places, or all do.
+//
+// RUNS: two --grid 1 --metadata 3 --input y=random:1:8
+// GIVES: y (f32): 0.491563529 0.133123145 -0.111281566 0.942005515 0.525788784 -0.111470595 0.0461343601 0.754697382
+// RUNS: two --grid 1 --metadata 4 --input y=random:1:8
+// GIVES: y (f32): 0.0461343601 0.754697382 0.525788784 -0.111470595 -0.111281566 0.942005515 0.491563529 0.133123145
 POOT_KERNEL POOT_WORKGROUP_SIZE(8, 1, 1) void two(buffer<float> y, int n) {
   workgroup<float, 8> part;
   part[local_id()] = y[local_id()];

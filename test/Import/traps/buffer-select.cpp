@@ -4,12 +4,19 @@
 // RUN: rm -rf %t && mkdir %t
 // RUN: pootc -std=c++20 -fsyntax-only --emit=mlir --out-dir=%t %s
 // RUN: FileCheck %s < %t/select.mlir
+// RUN: python3 %S/run.py %s
 // RUN: not pootc -std=c++20 -fsyntax-only --emit=none -DBAD %s 2>&1 \
 // RUN:   | FileCheck %s --check-prefix=BAD
 
 #include "poot/kernel.h"
 using namespace poot;
 
+// RUNS: select --grid 1 --metadata 3 --input x=random:1:8 --input y=zeros:8 --input z=undefined:8
+// GIVES: z (f32): 0 0 0 0 0 0 0 0
+// RUNS: select --grid 1 --metadata 4 --input x=zeros:8 --input y=random:1:8 --input z=undefined:8
+// GIVES: z (f32): 0 0 0 0 0 0 0 0
+// RUNS: select --grid 1 --metadata 4 --input x=random:1:8 --input y=zeros:8 --input z=undefined:8
+// GIVES: z (f32): 0.133123145 0.491563529 0.942005515 -0.111281566 -0.111470595 0.525788784 0.754697382 0.0461343601
 // CHECK: kernel.func @select(%[[X:[a-z0-9]+]]: !kernel.buffer<f32, read>{{.*}}, %[[Y:[a-z0-9]+]]: !kernel.buffer<f32, read>{{.*}}, %[[Z:[a-z0-9]+]]: !kernel.buffer<f32, write>
 POOT_KERNEL POOT_WORKGROUP_SIZE(8, 1, 1) void select(buffer<const float> x,
                                                      buffer<const float> y,

@@ -37,3 +37,25 @@ POOT_KERNEL POOT_WORKGROUP_SIZE(8, 1, 1) void between(buffer<float> y, int n) {
   // CHECK: pointers.cpp:[[# @LINE + 1]]:{{[0-9]+}}: error: {{.*}} [poot-kernel-pointer-base]
   y[0] = float(p - q);
 }
+POOT_KERNEL POOT_WORKGROUP_SIZE(8, 1, 1) void held(buffer<float> y, int n) {
+  struct Holder {
+    float *p;
+  };
+  float a[4] = {}, b[4] = {};
+  Holder holder{a};
+  if (n > 3)
+    // CHECK: pointers.cpp:[[# @LINE + 1]]:{{[0-9]+}}: error: {{.*}} [poot-kernel-pointer-base]
+    holder = Holder{b};
+  y[0] = holder.p[n];
+}
+inline float *choose(float *a, float *b, int n) {
+  if (n > 3)
+    return a;
+  // CHECK: pointers.cpp:[[# @LINE + 1]]:{{[0-9]+}}: error: {{.*}} [poot-kernel-pointer-base]
+  return b;
+}
+POOT_KERNEL POOT_WORKGROUP_SIZE(8, 1, 1) void chosen(buffer<float> y, int n) {
+  float a[4] = {}, b[4] = {};
+  // CHECK: pointers.cpp:[[# @LINE + 1]]:{{[0-9]+}}: note: reached through this call of 'choose'
+  y[0] = *choose(a, b, n);
+}
