@@ -89,6 +89,14 @@ public:
     return data_[host::check_index(static_cast<int64_t>(index), count_,
                                    "buffer")];
   }
+  // A buffer is always there. These let pootc say so, in words of its own.
+  POOT_OP("null") explicit operator bool() const { return data_; }
+  POOT_OP("null") friend bool operator==(buffer b, std::nullptr_t) {
+    return !b.data_;
+  }
+  POOT_OP("null") friend bool operator!=(buffer b, std::nullptr_t) {
+    return b.data_;
+  }
 
 private:
   T *data_;
