@@ -21,18 +21,6 @@
 
 namespace poot::library {
 
-/// The number of this workgroup along x, then y.
-inline int32_t linear_workgroup() {
-  return static_cast<int32_t>(workgroup_id(x) +
-                              workgroup_id(y) * num_workgroups(x));
-}
-
-/// The number of this invocation, workgroup by workgroup.
-inline int32_t linear_id() {
-  return linear_workgroup() * static_cast<int32_t>(workgroup_size(x)) +
-         static_cast<int32_t>(local_id(x));
-}
-
 inline int32_t divide_up(int32_t a, int32_t b) { return (a + b - 1) / b; }
 
 inline float sum4(vec<float, 4> v) { return (v.x + v.y) + (v.z + v.w); }

@@ -6,15 +6,15 @@
 // (for devices that load it), f16_words and bf16_words (two in a 32-bit word,
 // for any device).
 //
-//   matvec_lane       an invocation a column and block of up to 8 rows: no
-//                     barrier. Work number: row block * columns + column.
-//   matvec_subgroup   a subgroup a column and block of rows. Work number
-//                     likewise, of subgroups.
+//   matvec_lane       an invocation a block of up to 8 rows and columns: no
+//                     barrier. Work number: row of blocks by row.
+//   matvec_subgroup   a subgroup a block. Work number likewise, of subgroups.
 //   matvec_gated_*    both with two weights, whose results go to one hook:
 //                     `store_pair(out, row, column, gate, up)`.
 //
-// Hooks: load_x4(x, row, k); store(out, row, column, value); matrix(row), which
-// of a stack of W a row takes (then the block is one row). packed.cpp has the
+// Hooks: load_x4(x, row, k); store(out, row, column, value); weight_row(row,
+// column), by which a row can choose of a stack of W (then the block is one
+// row). packed.cpp has the
 // same for packed weights.
 //
 //===----------------------------------------------------------------------===//
@@ -59,32 +59,37 @@ struct bf16_words {
 // Kernels
 //===----------------------------------------------------------------------===//
 
-/// The first four weights, in quads.
-inline int32_t first_quad(const Work &work) {
-  return work.weight_row() * (depth / 4);
-}
-
 /// Sums of products with quads FIRST, FIRST + STRIDE and so on of the depth.
 template <class Weights>
 inline void sum_products(buffer<const vec<float, 4>> activations,
                          buffer<const typename Weights::Quad> weights,
                          const Work &work, int32_t first, int32_t stride,
-                         float (&sums)[8]) {
+                         Outputs<float> &sums) {
 #pragma clang fp contract(fast)
-  vec<float, 4> parts[8];
+  int32_t starts[8];
 #pragma unroll
-  for (int32_t r = 0; r < block_rows; ++r)
-    parts[r] = 0;
-  int32_t start = first_quad(work);
+  for (int32_t c = 0; c < block_columns; ++c)
+    starts[c] = work.weight_row(c) * (depth / 4);
+  Outputs<vec<float, 4>> parts;
+  clear(parts);
   for (int32_t i = first; i < depth / 4; i += stride) {
-    vec<float, 4> weight = Weights::widen(weights[start + i]);
+    vec<float, 4> values[8];
 #pragma unroll
     for (int32_t r = 0; r < block_rows; ++r)
-      parts[r] += load_x4(activations, work.row_of(r), i * 4) * weight;
+      values[r] = load_x4(activations, work.row_of(r), i * 4);
+#pragma unroll
+    for (int32_t c = 0; c < block_columns; ++c) {
+      vec<float, 4> weight = Weights::widen(weights[starts[c] + i]);
+#pragma unroll
+      for (int32_t r = 0; r < block_rows; ++r)
+        parts[r * 8 + c] += values[r] * weight;
+    }
   }
 #pragma unroll
   for (int32_t r = 0; r < block_rows; ++r)
-    sums[r] = sum4(parts[r]);
+#pragma unroll
+    for (int32_t c = 0; c < block_columns; ++c)
+      sums[r * 8 + c] = sum4(parts[r * 8 + c]);
 }
 
 template <class Weights>
@@ -94,12 +99,9 @@ POOT_KERNEL POOT_WORKGROUP_SIZE(64, 1, 1) void matvec_lane(
   Work work = work_of(linear_id());
   if (!work.exists)
     return;
-  float sums[8];
+  Outputs<float> sums;
   sum_products<Weights>(activations, weights, work, 0, 1, sums);
-#pragma unroll
-  for (int32_t r = 0; r < block_rows; ++r)
-    if (work.row + r < rows)
-      store(out, work.row + r, work.column, sums[r]);
+  store_sums(out, work, sums);
 }
 
 template <class Weights>
@@ -110,13 +112,10 @@ POOT_KERNEL POOT_WORKGROUP_SIZE(64, 1, 1) void matvec_gated_lane(
   Work work = work_of(linear_id());
   if (!work.exists)
     return;
-  float gates[8], ups[8];
+  Outputs<float> gates, ups;
   sum_products<Weights>(activations, gate, work, 0, 1, gates);
   sum_products<Weights>(activations, up, work, 0, 1, ups);
-#pragma unroll
-  for (int32_t r = 0; r < block_rows; ++r)
-    if (work.row + r < rows)
-      store_pair(out, work.row + r, work.column, gates[r], ups[r]);
+  store_pairs(out, work, gates, ups);
 }
 
 template <class Weights>
@@ -127,15 +126,12 @@ POOT_KERNEL POOT_WORKGROUP_SIZE(64, 1, 1) void matvec_subgroup(
   if (!work.exists)
     return;
   int32_t lane = static_cast<int32_t>(lane_id());
-  int32_t lanes = static_cast<int32_t>(subgroup_size());
-  float sums[8];
+  int32_t lanes = subgroup_lanes();
+  Outputs<float> sums;
   sum_products<Weights>(activations, weights, work, lane, lanes, sums);
-#pragma unroll
-  for (int32_t r = 0; r < block_rows; ++r) {
-    float sum = subgroup_add(sums[r]);
-    if (lane == 0 && work.row + r < rows)
-      store(out, work.row + r, work.column, sum);
-  }
+  join_lanes(sums);
+  if (lane == 0)
+    store_sums(out, work, sums);
 }
 
 template <class Weights>
@@ -147,17 +143,14 @@ POOT_KERNEL POOT_WORKGROUP_SIZE(64, 1, 1) void matvec_gated_subgroup(
   if (!work.exists)
     return;
   int32_t lane = static_cast<int32_t>(lane_id());
-  int32_t lanes = static_cast<int32_t>(subgroup_size());
-  float gates[8], ups[8];
+  int32_t lanes = subgroup_lanes();
+  Outputs<float> gates, ups;
   sum_products<Weights>(activations, gate, work, lane, lanes, gates);
   sum_products<Weights>(activations, up, work, lane, lanes, ups);
-#pragma unroll
-  for (int32_t r = 0; r < block_rows; ++r) {
-    float gated = subgroup_add(gates[r]);
-    float upped = subgroup_add(ups[r]);
-    if (lane == 0 && work.row + r < rows)
-      store_pair(out, work.row + r, work.column, gated, upped);
-  }
+  join_lanes(gates);
+  join_lanes(ups);
+  if (lane == 0)
+    store_pairs(out, work, gates, ups);
 }
 
 #define POOT_MATVEC(WEIGHTS)                                                   \

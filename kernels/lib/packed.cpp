@@ -6,10 +6,10 @@
 // names end in `_gguf` and `_planar`). Weights are two buffers of the same
 // memory: `words`, and `quads` of 16 bytes, which only planar kernels read.
 //
-//   packed_lane       an invocation a column and block of up to 8 rows: no
-//                     barrier. Work number: row block * columns + column.
-//   packed_subgroup   a subgroup a column and block of rows: neighbours load
-//                     neighbouring memory. Work number likewise, of subgroups.
+//   packed_lane       an invocation a block of up to 8 rows and columns: no
+//                     barrier. Work number: row of blocks by row.
+//   packed_subgroup   a subgroup a block: neighbours load neighbouring memory.
+//                     Work number likewise, of subgroups.
 //   packed_gated_*    both with two weights, whose results go to one hook:
 //                     `store_pair(out, row, column, gate, up)`.
 //   packed_tiled      tiles of 64 x 64 through workgroup memory, for many rows.
@@ -19,9 +19,9 @@
 //                     all of them. Work number: row * (depth / 8) + block of 8.
 //
 // Hooks: load_x4(x, row, k), elements k to k + 3 of a row of x; store(out, row,
-// column, value); matrix(row), which of a stack of W a row takes (then the
-// block is one row, and tiles aren't for it); source_row(indices, row), of
-// packed_rows.
+// column, value); weight_row(row, column), by which a row can choose of a stack
+// of W (then the block is one row, and tiles aren't for it);
+// source_row(indices, row), of packed_rows.
 //
 //===----------------------------------------------------------------------===//
 
@@ -34,8 +34,8 @@ namespace poot::library {
 /// Rows of the packed weight that packed_rows chooses of.
 POOT_SPEC inline int32_t source_rows = 1;
 
-/// The row of the weight for row ROW of the result. An index outside is
-/// clamped.
+/// The row of the weight for row ROW of the result, which isn't written where
+/// that is negative. An index outside is clamped.
 POOT_HOOK("source_row")
 inline int32_t source_row(buffer<const int32_t> indices, int32_t row) {
   return clamp(indices[row], 0, source_rows - 1);
@@ -45,49 +45,75 @@ inline int32_t source_row(buffer<const int32_t> indices, int32_t row) {
 // Few rows
 //===----------------------------------------------------------------------===//
 
-inline void clear(float (&sums)[8]) {
-#pragma unroll
-  for (int32_t r = 0; r < block_rows; ++r)
-    sums[r] = 0;
-}
-
-/// Adds the products of unit UNIT (32 elements) of x and WEIGHT.
+/// Adds the products of unit UNIT (32 elements) of x and WEIGHTS.
 template <class Row>
-inline void add_unit(const Row &weight, buffer<const vec<float, 4>> activations,
-                     const Work &work, int32_t unit, float (&sums)[8]) {
+inline void add_unit(words_t words, quads_t quads, const int32_t (&weights)[8],
+                     buffer<const vec<float, 4>> activations, const Work &work,
+                     int32_t unit, Outputs<float> &sums) {
 #pragma clang fp contract(fast)
   constexpr int32_t groups = 32 / Row::groupSize;
-  constexpr int32_t quads = Row::groupSize / 4;
-  int32_t numbers[32];
-  weight.codes(unit, numbers);
+  constexpr int32_t groupQuads = Row::groupSize / 4;
+  int32_t numbers[8][32];
+#pragma unroll
+  for (int32_t c = 0; c < block_columns; ++c)
+    Row(words, quads, weights[c], depth).codes(unit, numbers[c]);
 #pragma unroll
   for (int32_t g = 0; g < groups; ++g) {
-    float scale = weight.scale(unit * groups + g), offset = 0;
-    if constexpr (Row::offsetKind == OffsetKind::Add)
-      offset = weight.offset(unit * groups + g);
-    else if constexpr (Row::offsetKind == OffsetKind::Subtract)
-      offset = -weight.offset(unit * groups + g);
+    Outputs<vec<float, 4>> products;
+    vec<float, 4> totals[8];
+    clear(products);
 #pragma unroll
-    for (int32_t r = 0; r < block_rows; ++r) {
-      vec<float, 4> products = 0, total = 0;
+    for (int32_t r = 0; r < block_rows; ++r)
+      totals[r] = 0;
 #pragma unroll
-      for (int32_t i = 0; i < quads; ++i) {
-        int32_t k = g * Row::groupSize + i * 4;
+    for (int32_t i = 0; i < groupQuads; ++i) {
+      int32_t k = g * Row::groupSize + i * 4;
+#pragma unroll
+      for (int32_t r = 0; r < block_rows; ++r) {
         vec<float, 4> value =
             load_x4(activations, work.row_of(r), unit * 32 + k);
-        vec<float, 4> number = {static_cast<float>(numbers[k]),
-                                static_cast<float>(numbers[k + 1]),
-                                static_cast<float>(numbers[k + 2]),
-                                static_cast<float>(numbers[k + 3])};
-        products += value * number;
+#pragma unroll
+        for (int32_t c = 0; c < block_columns; ++c) {
+          vec<float, 4> number = {static_cast<float>(numbers[c][k]),
+                                  static_cast<float>(numbers[c][k + 1]),
+                                  static_cast<float>(numbers[c][k + 2]),
+                                  static_cast<float>(numbers[c][k + 3])};
+          products[r * 8 + c] += value * number;
+        }
         if constexpr (Row::offsetKind != OffsetKind::None)
-          total += value;
+          totals[r] += value;
       }
-      sums[r] += scale * sum4(products);
-      if constexpr (Row::offsetKind != OffsetKind::None)
-        sums[r] += offset * sum4(total);
+    }
+#pragma unroll
+    for (int32_t c = 0; c < block_columns; ++c) {
+      Row weight(words, quads, weights[c], depth);
+      float scale = weight.scale(unit * groups + g), offset = 0;
+      if constexpr (Row::offsetKind == OffsetKind::Add)
+        offset = weight.offset(unit * groups + g);
+      else if constexpr (Row::offsetKind == OffsetKind::Subtract)
+        offset = -weight.offset(unit * groups + g);
+#pragma unroll
+      for (int32_t r = 0; r < block_rows; ++r) {
+        sums[r * 8 + c] += scale * sum4(products[r * 8 + c]);
+        if constexpr (Row::offsetKind != OffsetKind::None)
+          sums[r * 8 + c] += offset * sum4(totals[r]);
+      }
     }
   }
+}
+
+/// The products with units FIRST, FIRST + STRIDE and so on of the depth.
+template <class Row>
+inline void sum_units(words_t words, quads_t quads,
+                      buffer<const vec<float, 4>> activations, const Work &work,
+                      int32_t first, int32_t stride, Outputs<float> &sums) {
+  int32_t weights[8];
+#pragma unroll
+  for (int32_t c = 0; c < block_columns; ++c)
+    weights[c] = work.weight_row(c);
+  clear(sums);
+  for (int32_t unit = first; unit < depth / 32; unit += stride)
+    add_unit<Row>(words, quads, weights, activations, work, unit, sums);
 }
 
 template <class Weight>
@@ -97,15 +123,9 @@ POOT_KERNEL POOT_WORKGROUP_SIZE(64, 1, 1) void packed_lane(
   Work work = work_of(linear_id());
   if (!work.exists)
     return;
-  typename Weight::Row weight(words, quads, work.weight_row(), depth);
-  float sums[8];
-  clear(sums);
-  for (int32_t unit = 0; unit < depth / 32; ++unit)
-    add_unit(weight, activations, work, unit, sums);
-#pragma unroll
-  for (int32_t r = 0; r < block_rows; ++r)
-    if (work.row + r < rows)
-      store(out, work.row + r, work.column, sums[r]);
+  Outputs<float> sums;
+  sum_units<typename Weight::Row>(words, quads, activations, work, 0, 1, sums);
+  store_sums(out, work, sums);
 }
 
 template <class Weight>
@@ -115,20 +135,11 @@ POOT_KERNEL POOT_WORKGROUP_SIZE(64, 1, 1) void packed_gated_lane(
   Work work = work_of(linear_id());
   if (!work.exists)
     return;
-  int32_t index = work.weight_row();
-  typename Weight::Row gate(gateWords, gateQuads, index, depth);
-  typename Weight::Row up(upWords, upQuads, index, depth);
-  float gates[8], ups[8];
-  clear(gates);
-  clear(ups);
-  for (int32_t unit = 0; unit < depth / 32; ++unit) {
-    add_unit(gate, activations, work, unit, gates);
-    add_unit(up, activations, work, unit, ups);
-  }
-#pragma unroll
-  for (int32_t r = 0; r < block_rows; ++r)
-    if (work.row + r < rows)
-      store_pair(out, work.row + r, work.column, gates[r], ups[r]);
+  using Row = typename Weight::Row;
+  Outputs<float> gates, ups;
+  sum_units<Row>(gateWords, gateQuads, activations, work, 0, 1, gates);
+  sum_units<Row>(upWords, upQuads, activations, work, 0, 1, ups);
+  store_pairs(out, work, gates, ups);
 }
 
 template <class Weight>
@@ -138,17 +149,14 @@ POOT_KERNEL POOT_WORKGROUP_SIZE(64, 1, 1) void packed_subgroup(
   Work work = work_of(linear_subgroup());
   if (!work.exists)
     return;
-  typename Weight::Row weight(words, quads, work.weight_row(), depth);
-  float sums[8];
-  clear(sums);
-  for (int32_t unit = lane_id(); unit < depth / 32; unit += subgroup_size())
-    add_unit(weight, activations, work, unit, sums);
-#pragma unroll
-  for (int32_t r = 0; r < block_rows; ++r) {
-    float sum = subgroup_add(sums[r]);
-    if (lane_id() == 0 && work.row + r < rows)
-      store(out, work.row + r, work.column, sum);
-  }
+  int32_t lane = static_cast<int32_t>(lane_id());
+  int32_t lanes = subgroup_lanes();
+  Outputs<float> sums;
+  sum_units<typename Weight::Row>(words, quads, activations, work, lane, lanes,
+                                  sums);
+  join_lanes(sums);
+  if (lane == 0)
+    store_sums(out, work, sums);
 }
 
 template <class Weight>
@@ -158,23 +166,16 @@ POOT_KERNEL POOT_WORKGROUP_SIZE(64, 1, 1) void packed_gated_subgroup(
   Work work = work_of(linear_subgroup());
   if (!work.exists)
     return;
-  int32_t index = work.weight_row();
-  typename Weight::Row gate(gateWords, gateQuads, index, depth);
-  typename Weight::Row up(upWords, upQuads, index, depth);
-  float gates[8], ups[8];
-  clear(gates);
-  clear(ups);
-  for (int32_t unit = lane_id(); unit < depth / 32; unit += subgroup_size()) {
-    add_unit(gate, activations, work, unit, gates);
-    add_unit(up, activations, work, unit, ups);
-  }
-#pragma unroll
-  for (int32_t r = 0; r < block_rows; ++r) {
-    float gated = subgroup_add(gates[r]);
-    float upped = subgroup_add(ups[r]);
-    if (lane_id() == 0 && work.row + r < rows)
-      store_pair(out, work.row + r, work.column, gated, upped);
-  }
+  int32_t lane = static_cast<int32_t>(lane_id());
+  int32_t lanes = subgroup_lanes();
+  using Row = typename Weight::Row;
+  Outputs<float> gates, ups;
+  sum_units<Row>(gateWords, gateQuads, activations, work, lane, lanes, gates);
+  sum_units<Row>(upWords, upQuads, activations, work, lane, lanes, ups);
+  join_lanes(gates);
+  join_lanes(ups);
+  if (lane == 0)
+    store_pairs(out, work, gates, ups);
 }
 
 //===----------------------------------------------------------------------===//
@@ -202,7 +203,8 @@ POOT_KERNEL POOT_WORKGROUP_SIZE(256, 1, 1) void packed_tiled(
       lefts, rights, tile, rows, columns, depth,
       [&](int32_t row, int32_t k) { return load_x4(activations, row, k); },
       [&](int32_t column, int32_t k) {
-        typename Weight::Row weight(words, quads, column, depth);
+        typename Weight::Row weight(words, quads, weight_row(tile.row, column),
+                                    depth);
         return decode4(weight, k);
       },
       [&](int32_t row, int32_t column, float value) {
@@ -226,7 +228,8 @@ POOT_KERNEL POOT_WORKGROUP_SIZE(128, 1, 1) void packed_fragment(
                                        vec<f16, 4>);
       },
       [&](int32_t column, int32_t k) {
-        typename Weight::Row weight(words, quads, column, depth);
+        typename Weight::Row weight(words, quads, weight_row(tile.row, column),
+                                    depth);
         return __builtin_convertvector(decode4(weight, k), vec<f16, 4>);
       },
       [&](int32_t row, int32_t column, float value) {
@@ -253,7 +256,10 @@ POOT_WORKGROUP_SIZE(64, 1, 1) void packed_rows(words_t words, quads_t quads,
   if (id >= rows * across)
     return;
   int32_t row = id / across, first = id % across * 8;
-  typename Weight::Row weight(words, quads, source_row(indices, row), depth);
+  int32_t source = source_row(indices, row);
+  if (source < 0)
+    return;
+  typename Weight::Row weight(words, quads, source, depth);
 #pragma unroll
   for (int32_t i = 0; i < 8; ++i)
     store_row(out, row, first + i, decode(weight, first + i));

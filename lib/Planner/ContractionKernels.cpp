@@ -1,13 +1,15 @@
-//===- ContractionKernels.cpp - Bodies of the matrix products -------------===//
+//===- ContractionKernels.cpp - Matrix products, rows of weights ----------===//
 //
-// Register-blocked products: an invocation computes a small tile of outputs
-// and keeps its sums in registers. Batch dimensions that the right operand is
-// broadcast along count as rows, so that the query heads of a group share the
-// loads of their keys.
+// Fills the library's kernels that multiply matrices and read packed weights
+// (kernels/lib/matmul.cpp, matvec.cpp, packed.cpp and repack.cpp). All products
+// are brought to one form first: rows of the left operand with columns of the
+// right one, the depth innermost in both.
 //
 //===----------------------------------------------------------------------===//
 
-#include "KernelBody.h"
+#include "LibraryKernels.h"
+#include "Poot/Dialect/Graph/ElementTypes.h"
+#include "Variants.h"
 #include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
@@ -15,23 +17,38 @@ using namespace poot::graph;
 
 namespace poot::planner {
 
-using kernel::KernelBuilder;
+using Values = SmallVector<KValue>;
 
 /// Invocations that a block should leave, where there are as many outputs.
 static constexpr int64_t kWantedInvocations = 64;
 /// Most outputs of an invocation, which keeps their sums in registers.
 static constexpr int64_t kMaxOutputs = 32;
-
-/// The type that sums of `element` are kept in.
-static Type accumulator(KernelBuilder &k, Type element) {
-  if (element.isF16() || element.isBF16())
-    return k.f32Type();
-  if (element.isInteger(8))
-    return k.i32Type();
-  return element;
-}
+/// Most rows that an invocation or subgroup takes of a product with a weight.
+static constexpr int64_t kMaxBlockRows = 8;
 
 namespace {
+
+/// A product in the one form.
+struct Product {
+  /// The request with layouts left [batch.., row.., depth], right [batch..,
+  /// column, depth] or [matrix, column, depth], result [batch.., row..,
+  /// column], and the rows' matrices [row..].
+  KernelRequest request;
+  Extents batchShape, rowShape;
+  int64_t batches = 1, rows = 1, columns = 1, depth = 1;
+
+  const OperandLayout &left() const { return request.inputs[0]; }
+  const OperandLayout &right() const { return request.inputs[1]; }
+  bool isIndexed() const { return request.inputs.size() == 3; }
+
+  Index leftIndex(OperandAccess &at, KValue batch, KValue row, KValue k) const;
+  Index rightIndex(OperandAccess &at, KValue batch, KValue column,
+                   KValue k) const;
+  Index resultIndex(OperandAccess &at, KValue batch, KValue row,
+                    KValue column) const;
+  /// The matrix that a row takes of a stack. A number outside is clamped.
+  KValue matrix(OperandAccess &at, KValue row) const;
+};
 
 /// The outputs of one invocation.
 struct Block {
@@ -39,205 +56,407 @@ struct Block {
   int64_t columns = 1;
 };
 
-/// A product as rows and columns of a batch of matrices.
-struct Product {
-  /// Batch dimensions of the output that remain, from the outermost.
-  size_t batchRank = 0;
-  int64_t batches = 1;
-  /// The dimensions that count as rows, and their product.
-  Extents rowShape;
-  int64_t rows = 1;
-  int64_t columns = 1;
-  int64_t depth = 1;
-  Block block;
-};
+} // namespace
 
-Product analyze(const KernelRequest &request) {
-  const OperandLayout &left = request.inputs[0], &right = request.inputs[1];
-  const OperandLayout &out = request.outputs[0];
-  size_t rank = out.shape.size();
-  Product product;
-  product.columns = out.shape[rank - 1];
-  product.depth = left.shape.back();
-  product.batchRank = rank - 2;
-  while (product.batchRank > 0 && (right.strides[product.batchRank - 1] == 0 ||
-                                   out.shape[product.batchRank - 1] == 1))
-    --product.batchRank;
-  for (size_t dim = 0; dim < product.batchRank; ++dim)
-    product.batches *= out.shape[dim];
-  for (size_t dim = product.batchRank; dim + 1 < rank; ++dim) {
-    product.rowShape.push_back(out.shape[dim]);
-    product.rows *= out.shape[dim];
+Index Product::leftIndex(OperandAccess &at, KValue batch, KValue row,
+                         KValue k) const {
+  Index index = at.delinearize(batch, batchShape);
+  llvm::append_range(index, at.delinearize(row, rowShape));
+  index.push_back(k);
+  return index;
+}
+
+Index Product::rightIndex(OperandAccess &at, KValue batch, KValue column,
+                          KValue k) const {
+  Index index = isIndexed() ? Index{batch} : at.delinearize(batch, batchShape);
+  index.append({column, k});
+  return index;
+}
+
+Index Product::resultIndex(OperandAccess &at, KValue batch, KValue row,
+                           KValue column) const {
+  return leftIndex(at, batch, row, column);
+}
+
+KValue Product::matrix(OperandAccess &at, KValue row) const {
+  KValue number = at.load(2, at.delinearize(row, rowShape));
+  return at.k.max(at.k.min(number, at.k.i32(right().shape[0] - 1)),
+                  at.k.i32(0));
+}
+
+/// The layout with these dimensions alone.
+static OperandLayout select(const OperandLayout &layout,
+                            ArrayRef<int64_t> dims) {
+  OperandLayout result = layout;
+  result.shape.clear();
+  result.strides.clear();
+  for (int64_t dim : dims) {
+    result.shape.push_back(layout.shape[dim]);
+    result.strides.push_back(layout.strides[dim]);
   }
+  return result;
+}
 
+static SmallVector<int64_t> range(int64_t begin, int64_t end) {
+  return llvm::to_vector(llvm::seq(begin, end));
+}
+
+/// `inner`'s dimensions behind those of `outer`, which is a layout of the same
+/// operand.
+static OperandLayout join(const OperandLayout &outer,
+                          const OperandLayout &inner) {
+  OperandLayout result = outer;
+  llvm::append_range(result.shape, inner.shape);
+  llvm::append_range(result.strides, inner.strides);
+  return result;
+}
+
+/// Brings rows [begin, end) of the left operand and the result, and of the
+/// rows' matrices, to few dimensions.
+static Product analyze(const KernelRequest &request, int64_t batchRank,
+                       const OperandLayout &right) {
+  Product product;
+  product.request = request;
+  OperandLayout &left = product.request.inputs[0];
+  OperandLayout &out = product.request.outputs[0];
+  int64_t rank = out.shape.size();
+  product.depth = left.shape.back();
+  product.columns = out.shape.back();
+
+  // Neighbouring dimensions that all operands step through alike are one.
+  SmallVector<OperandLayout> batch = {select(left, range(0, batchRank)),
+                                      select(out, range(0, batchRank))};
+  SmallVector<OperandLayout> row = {select(left, range(batchRank, rank - 1)),
+                                    select(out, range(batchRank, rank - 1))};
+  bool isIndexed = request.inputs.size() == 3;
+  if (isIndexed)
+    row.push_back(request.inputs[2]);
+  else
+    batch.push_back(select(right, range(0, batchRank)));
+  collapseDims(batch);
+  collapseDims(row);
+  product.batchShape = batch[0].shape;
+  product.rowShape = row[0].shape;
+  product.batches = batch[0].count();
+  product.rows = row[0].count();
+  left = join(join(batch[0], row[0]), select(left, {rank - 1}));
+  out = join(join(batch[1], row[1]), select(out, {rank - 1}));
+  if (isIndexed) {
+    product.request.inputs[1] = right;
+    product.request.inputs[2] = row[2];
+  } else {
+    int64_t rightRank = right.shape.size();
+    product.request.inputs[1] =
+        join(batch[2], select(right, {rightRank - 2, rightRank - 1}));
+  }
+  return product;
+}
+
+/// The block with the fewest loads in all: an invocation loads rows + columns
+/// elements for rows * columns products.
+static Block chooseBlock(const Product &product, int64_t maxOutputs) {
   auto invocations = [&](int64_t rows, int64_t columns) {
     return product.batches * llvm::divideCeilSigned(product.rows, rows) *
            llvm::divideCeilSigned(product.columns, columns);
   };
-  // An invocation loads rows + columns elements for rows * columns products;
-  // the block with the fewest loads in all wins.
   int64_t wanted = std::min(kWantedInvocations, invocations(1, 1));
   int64_t fewestLoads = std::numeric_limits<int64_t>::max();
+  Block block;
   for (int64_t rows = 1; rows <= 8; ++rows) {
     for (int64_t columns = 1; columns <= 8; columns *= 2) {
       int64_t count = invocations(rows, columns);
       int64_t loads = count * (rows + columns);
       if (rows > product.rows || columns >= 2 * product.columns ||
-          rows * columns > kMaxOutputs || count < wanted ||
-          loads >= fewestLoads)
+          rows * columns > maxOutputs || count < wanted || loads >= fewestLoads)
         continue;
-      product.block = {rows, columns};
+      block = {rows, columns};
       fewestLoads = loads;
     }
   }
-  return product;
+  return block;
 }
 
-/// Emits the sum over `depth` for a block of outputs. `left(r, i)` and
-/// `right(c, i)` give the operands' elements at depth i, in the accumulator's
-/// type.
-SmallVector<KValue>
-contract(KernelBuilder &k, Block block, int64_t depth, Type type,
-         llvm::function_ref<KValue(int64_t, KValue)> left,
-         llvm::function_ref<KValue(int64_t, KValue)> right) {
-  KValue zero = isa<FloatType>(type) ? k.constant(type, 0.0)
-                                     : k.constant(type, int64_t(0));
-  SmallVector<KValue> sums(block.rows * block.columns, zero);
-  auto step = [&](KValue i, SmallVectorImpl<KValue> &sums) {
-    SmallVector<KValue> columns;
-    for (int64_t c = 0; c < block.columns; ++c)
-      columns.push_back(right(c, i));
-    for (int64_t r = 0; r < block.rows; ++r) {
-      KValue row = left(r, i);
-      for (int64_t c = 0; c < block.columns; ++c) {
-        KValue &sum = sums[r * block.columns + c];
-        sum = sum + row * columns[c];
-      }
-    }
-  };
-  // Four steps an iteration where they come out even.
-  int64_t unroll = depth >= 16 && depth % 4 == 0 ? 4 : 1;
-  KernelBuilder::Values result =
-      k.forLoop(k.i32(0), k.i32(depth), k.i32(unroll), sums,
-                [&](KValue i, ArrayRef<KValue> carried) {
-                  KernelBuilder::Values next(carried);
-                  for (int64_t u = 0; u < unroll; ++u)
-                    step(i + u, next);
-                  return next;
-                });
-  return SmallVector<KValue>(result.begin(), result.end());
+/// True if the right operand is a matrix whose columns follow each other, of a
+/// type that matvec has a form for.
+static bool isWeight(const Product &product) {
+  const OperandLayout &right = product.right();
+  size_t rank = right.shape.size();
+  Type element = right.element, left = product.left().element;
+  return product.batches == 1 && !product.isIndexed() && !right.literal &&
+         isa<FloatType>(left) && !left.isF64() &&
+         (element.isF32() || element.isF16() || element.isBF16()) &&
+         right.strides[rank - 1] == 1 &&
+         (right.strides[rank - 2] == product.depth || product.columns == 1) &&
+         right.offset % product.depth == 0;
 }
 
-} // namespace
-
-int32_t matmulWorkgroupSize(const KernelRequest &request) {
-  Product product = analyze(request);
-  // Small products spread better in small workgroups.
-  int64_t blocks =
-      product.batches *
-      llvm::divideCeilSigned(product.rows, product.block.rows) *
-      llvm::divideCeilSigned(product.columns, product.block.columns);
-  return blocks <= 1024 ? 32 : 64;
+static StringRef weightInstance(Type element) {
+  return element.isF32()   ? "f32_weights"
+         : element.isF16() ? "f16_weights"
+                           : "bf16_words";
 }
 
-void buildMatmul(KernelBody &body) {
-  KernelBuilder &k = body.k;
-  Product product = analyze(body.request);
-  Block block = product.block;
-  const OperandLayout &out = body.output();
-  Extents grid(out.shape.begin(), out.shape.begin() + product.batchRank);
-  grid.push_back(llvm::divideCeilSigned(product.rows, block.rows));
-  grid.push_back(llvm::divideCeilSigned(product.columns, block.columns));
-  int64_t count = 1;
-  for (int64_t extent : grid)
-    count *= extent;
+/// Launches a workgroup for each tile of 64 x 64.
+static void launchTiles(LibraryKernel &kernel, const Product &product) {
+  kernel.launchWorkgroups(product.batches *
+                          llvm::divideCeilSigned(product.rows, 64) *
+                          llvm::divideCeilSigned(product.columns, 64));
+}
 
-  Index id = body.delinearize(body.linearId(count), grid);
-  KValue columnBlock = id.pop_back_val();
-  KValue rowBlock = id.pop_back_val();
-  // Rows and columns beyond the edge repeat the last one and aren't stored.
-  auto clamp = [&](KValue at, int64_t size, int64_t extent) {
-    return extent % size == 0 ? at : k.min(at, k.i32(extent - 1));
-  };
-  SmallVector<KValue> rows, columns;
-  SmallVector<Index> rowIndices; // the batch and row part of an index
-  for (int64_t r = 0; r < block.rows; ++r) {
-    rows.push_back(rowBlock * block.rows + r);
-    Index index = id;
-    llvm::append_range(
-        index, body.delinearize(clamp(rows[r], block.rows, product.rows),
-                                product.rowShape));
-    rowIndices.push_back(index);
+/// Launches what a kernel of few rows takes for its work: an invocation, or a
+/// subgroup. How many subgroups a workgroup has is known to the device alone:
+/// with the smallest number, one, there are enough.
+static void launchFewRows(LibraryKernel &kernel, StringRef variant,
+                          int64_t work) {
+  if (variant.ends_with("_subgroup"))
+    kernel.launchWorkgroups(work);
+  else
+    kernel.launchInvocations(work);
+}
+
+/// Columns that share the loads of the left operand, as far as enough blocks
+/// are left to keep a device busy.
+static int64_t chooseBlockColumns(const Product &product, int64_t blockRows) {
+  int64_t columns = 1;
+  while (columns * 2 * blockRows <= 8 &&
+         product.columns / (columns * 2) >= kWantedInvocations)
+    columns *= 2;
+  return columns;
+}
+
+/// What the kernels of few_rows.h have in common.
+static void fillFewRows(LibraryKernel &kernel, StringRef variant,
+                        const Product &product) {
+  int64_t blockRows =
+      product.isIndexed() ? 1 : std::min(product.rows, kMaxBlockRows);
+  int64_t blockColumns = chooseBlockColumns(product, blockRows);
+  kernel.set("rows", product.rows);
+  kernel.set("columns", product.columns);
+  kernel.set("depth", product.depth);
+  kernel.set("block_rows", blockRows);
+  kernel.set("block_columns", blockColumns);
+  kernel.fill("load_x4", [&](OperandAccess &at, ArrayRef<KValue> i) {
+    return Values{
+        at.loadQuad(0, product.leftIndex(at, at.k.i32(0), i[0], i[1]))};
+  });
+  kernel.fill("store", [&](OperandAccess &at, ArrayRef<KValue> v) {
+    at.store(0, product.resultIndex(at, at.k.i32(0), v[0], v[1]),
+             at.narrow(0, v[2]));
+    return Values{};
+  });
+  if (variant.ends_with("_tiled"))
+    launchTiles(kernel, product);
+  else
+    launchFewRows(kernel, variant,
+                  llvm::divideCeilSigned(product.rows, blockRows) *
+                      llvm::divideCeilSigned(product.columns, blockColumns));
+}
+
+static FailureOr<GeneratedKernel> makeProduct(const LibraryRequest &r,
+                                              const Product &product) {
+  LibraryRequest own{r.library, r.builder,       r.loc,
+                     r.name,    product.request, r.target};
+  Type sumType = accumulatorOf(product.left().element);
+  Demand demand{product.isIndexed() ? Family::IndexedProduct : Family::Product,
+                r.target, product.rows, product.depth};
+  demand.columns = product.columns;
+  demand.batches = product.batches;
+  demand.isF32 = sumType.isF32();
+  demand.hasQuads = product.depth % 4 == 0 &&
+                    OperandAccess::hasQuads(product.left()) &&
+                    OperandAccess::hasQuads(product.right());
+  demand.isWeight = isWeight(product);
+  StringRef variant = chooseVariant(demand);
+
+  if (variant.starts_with("matvec_")) {
+    const OperandLayout &right = product.right();
+    LibraryKernel kernel =
+        own.instantiate(variant, weightInstance(right.element));
+    kernel.bind(1, 1);
+    int64_t first = right.offset / product.depth;
+    kernel.fill("weight_row", [&](OperandAccess &, ArrayRef<KValue> i) {
+      return Values{i[1] + first};
+    });
+    fillFewRows(kernel, variant, product);
+    return own.finish(kernel);
   }
-  SmallVector<KValue> columnIds;
-  for (int64_t c = 0; c < block.columns; ++c) {
-    columns.push_back(columnBlock * block.columns + c);
-    columnIds.push_back(clamp(columns[c], block.columns, product.columns));
-  }
 
-  Type type = accumulator(k, body.input(0).element);
-  auto operand = [&](unsigned i, Index index) {
-    KValue value = body.load(i, index);
-    return value.getType() == type ? value : k.cast(value, type);
-  };
-  auto left = [&](int64_t r, KValue i) {
-    Index index = rowIndices[r];
-    index.push_back(i);
-    return operand(0, index);
-  };
-  auto right = [&](int64_t c, KValue i) {
-    // The batch dimensions that count as rows don't move the right operand.
-    Index index(rowIndices[0]);
-    index.back() = i;
-    index.push_back(columnIds[c]);
-    return operand(1, index);
-  };
-  SmallVector<KValue> sums =
-      contract(k, block, product.depth, type, left, right);
-
-  for (int64_t r = 0; r < block.rows; ++r) {
-    for (int64_t c = 0; c < block.columns; ++c) {
-      auto write = [&] {
-        Index index = rowIndices[r];
-        index.push_back(columnIds[c]);
-        body.store(0, index, body.narrow(0, sums[r * block.columns + c]));
-      };
-      KValue inside = k.boolean(true);
-      if (product.rows % block.rows != 0)
-        inside = inside & (rows[r] < product.rows);
-      if (product.columns % block.columns != 0)
-        inside = inside & (columns[c] < product.columns);
-      if (inside.getConstant() == 1)
-        write();
-      else
-        k.ifThen(inside, write);
-    }
+  bool hasInstances = variant == "matmul" || variant == "matmul_indexed";
+  LibraryKernel kernel =
+      own.instantiate(variant, hasInstances ? sumType : Type());
+  kernel.set("batches", product.batches);
+  kernel.set("rows", product.rows);
+  kernel.set("columns", product.columns);
+  kernel.set("depth", product.depth);
+  kernel.fill("store", [&](OperandAccess &at, ArrayRef<KValue> v) {
+    at.store(0, product.resultIndex(at, v[0], v[1], v[2]),
+             convert(at.k, v[3], at.output().element));
+    return Values{};
+  });
+  if (variant == "matmul_wide") {
+    kernel.fill("load_left4", [&](OperandAccess &at, ArrayRef<KValue> i) {
+      return Values{at.loadQuad(0, product.leftIndex(at, i[0], i[1], i[2]))};
+    });
+    kernel.fill("load_right4", [&](OperandAccess &at, ArrayRef<KValue> i) {
+      return Values{at.loadQuad(1, product.rightIndex(at, i[0], i[1], i[2]))};
+    });
+  } else {
+    kernel.fill("load_left", [&](OperandAccess &at, ArrayRef<KValue> i) {
+      KValue value = at.load(0, product.leftIndex(at, i[0], i[1], i[2]));
+      return Values{convert(at.k, value, sumType)};
+    });
+    kernel.fill("load_right", [&](OperandAccess &at, ArrayRef<KValue> i) {
+      KValue value = at.load(1, product.rightIndex(at, i[0], i[2], i[1]));
+      return Values{convert(at.k, value, sumType)};
+    });
   }
+  if (product.isIndexed())
+    kernel.fill("expert", [&](OperandAccess &at, ArrayRef<KValue> i) {
+      return Values{product.matrix(at, i[0])};
+    });
+  if (variant == "matmul_tiled") {
+    launchTiles(kernel, product);
+    return own.finish(kernel);
+  }
+  Block block = chooseBlock(product, variant == "matmul_wide" ? kMaxOutputs / 2
+                                                              : kMaxOutputs);
+  if (product.isIndexed())
+    block.rows = 1;
+  kernel.set("block_rows", block.rows);
+  kernel.set("block_columns", block.columns);
+  kernel.set("steps", product.depth >= 16 && product.depth % 4 == 0 ? 4 : 1);
+  kernel.launchInvocations(
+      product.batches * llvm::divideCeilSigned(product.rows, block.rows) *
+      llvm::divideCeilSigned(product.columns, block.columns));
+  return own.finish(kernel);
 }
 
-void buildIndexedMatmul(KernelBody &body) {
-  KernelBuilder &k = body.k;
-  int64_t depth = body.input(0).shape.back();
-  KValue id = body.linearId(body.output().count());
-  Index out = body.delinearize(id, body.output().shape);
-  Index where(out.begin(), out.end() - 1);
-  // An index outside the stack is clamped, so that no access leaves it.
-  KValue expert = k.max(
-      k.min(body.load(2, where), k.i32(body.input(1).shape[0] - 1)), k.i32(0));
-  Type type = accumulator(k, body.input(0).element);
-  auto operand = [&](unsigned i, Index index) {
-    KValue value = body.load(i, index);
-    return value.getType() == type ? value : k.cast(value, type);
-  };
-  SmallVector<KValue> sums = contract(
-      k, Block(), depth, type,
-      [&](int64_t, KValue i) {
-        Index index = where;
-        index.push_back(i);
-        return operand(0, index);
-      },
-      [&](int64_t, KValue i) { return operand(1, {expert, i, out.back()}); });
-  body.store(0, out, body.narrow(0, sums[0]));
+FailureOr<GeneratedKernel> makeMatmul(const LibraryRequest &r) {
+  const OperandLayout &right = r.request.inputs[1];
+  const OperandLayout &out = r.request.outputs[0];
+  // Batch dimensions that the right operand is broadcast along count as rows,
+  // so that the query heads of a group share the loads of their keys.
+  int64_t rank = out.shape.size(), batchRank = rank - 2;
+  while (batchRank > 0 &&
+         (right.strides[batchRank - 1] == 0 || out.shape[batchRank - 1] == 1))
+    --batchRank;
+  SmallVector<int64_t> dims = range(0, batchRank);
+  dims.append({rank - 1, rank - 2});
+  return makeProduct(r, analyze(r.request, batchRank, select(right, dims)));
+}
+
+FailureOr<GeneratedKernel> makeIndexedMatmul(const LibraryRequest &r) {
+  return makeProduct(
+      r, analyze(r.request, 0, select(r.request.inputs[1], {0, 2, 1})));
+}
+
+//===----------------------------------------------------------------------===//
+// Packed weights
+//===----------------------------------------------------------------------===//
+
+static std::string packedInstance(const OperandLayout &weight) {
+  auto type = cast<PackedType>(weight.element);
+  return (stringifyPackedEncoding(type.getEncoding()) + "_" +
+          stringifyPackedLayout(type.getLayout()))
+      .str();
+}
+
+/// The row of a packed weight, counted from the argument's start, at an index
+/// of all its dimensions but the innermost.
+static KValue packedRow(OperandAccess &at, const OperandLayout &weight,
+                        ArrayRef<KValue> index) {
+  int64_t rowBytes = getPackedRowBytes(cast<PackedType>(weight.element));
+  assert(weight.offset % rowBytes == 0 && "arguments start at whole rows");
+  KValue row = at.k.i32(weight.offset / rowBytes);
+  for (auto [i, stride] : llvm::zip(index, weight.strides))
+    row = row + i * (stride / rowBytes);
+  return row;
+}
+
+FailureOr<GeneratedKernel> makePackedContraction(const LibraryRequest &r) {
+  Product product = analyze(r.request, 0, r.request.inputs[1]);
+  const OperandLayout &weight = product.right();
+  if (!weight.isPacked())
+    return makeProduct(r, product);
+  Demand demand{Family::PackedProduct, r.target, product.rows, product.depth};
+  demand.columns = product.columns;
+  demand.isIndexed = product.isIndexed();
+  demand.isPlanar =
+      cast<PackedType>(weight.element).getLayout() == PackedLayout::Planar;
+  StringRef variant = chooseVariant(demand);
+  LibraryRequest own{r.library, r.builder,       r.loc,
+                     r.name,    product.request, r.target};
+  LibraryKernel kernel = own.instantiate(variant, packedInstance(weight));
+  kernel.bind(1, 1);
+  kernel.bind(2, 1);
+  kernel.fill("weight_row", [&](OperandAccess &at, ArrayRef<KValue> i) {
+    Index index;
+    if (product.isIndexed())
+      index.push_back(product.matrix(at, i[0]));
+    index.push_back(i[1]);
+    return Values{packedRow(at, weight, index)};
+  });
+  fillFewRows(kernel, variant, product);
+  return own.finish(kernel);
+}
+
+FailureOr<GeneratedKernel> makePackedRows(const LibraryRequest &r) {
+  const OperandLayout &weight = r.request.inputs[0];
+  const OperandLayout &out = r.request.outputs[0];
+  bool isGather = isa<PackedRowGatherOp>(r.request.op);
+  Extents rowShape(out.shape.begin(), out.shape.end() - 1);
+  int64_t depth = out.shape.back(), rows = out.count() / depth;
+  LibraryKernel kernel = r.instantiate("packed_rows", packedInstance(weight));
+  kernel.bind(0, 0);
+  kernel.bind(1, 0);
+  kernel.set("rows", rows);
+  kernel.set("depth", depth);
+  kernel.fill("source_row", [&](OperandAccess &at, ArrayRef<KValue> i) {
+    kernel::KernelBuilder &k = at.k;
+    Index index = at.delinearize(i[0], rowShape);
+    if (!isGather)
+      return Values{packedRow(at, weight, index)};
+    // A number outside the table is clamped. Of a part of a table, rows that
+    // lie elsewhere are none.
+    bool isPart = r.request.tableRows >= 0;
+    int64_t tableRows = isPart ? r.request.tableRows : weight.shape[0];
+    KValue number = at.load(1, index);
+    number = k.max(k.min(number, k.i32(tableRows - 1)), k.i32(0));
+    if (!isPart)
+      return Values{packedRow(at, weight, {number})};
+    number = number - r.request.firstRow;
+    KValue isInside = (number >= 0) & (number < weight.shape[0]);
+    return Values{
+        k.select(isInside, packedRow(at, weight, {number}), k.i32(-1))};
+  });
+  kernel.fill("store", [&](OperandAccess &at, ArrayRef<KValue> v) {
+    Index index = at.delinearize(v[0], rowShape);
+    index.push_back(v[1]);
+    at.store(0, index, at.narrow(0, v[2]));
+    return Values{};
+  });
+  kernel.launchInvocations(rows * (depth / 8));
+  return r.finish(kernel);
+}
+
+FailureOr<GeneratedKernel> makeRepack(const LibraryRequest &r) {
+  const OperandLayout &from = r.request.inputs[0];
+  const OperandLayout &to = r.request.outputs[0];
+  auto type = cast<PackedType>(to.element);
+  if (type.getLayout() != PackedLayout::Planar || from.offset != 0 ||
+      to.offset != 0 || !from.isDense() || !to.isDense())
+    return emitError(r.loc) << "only whole weights of layout gguf can be "
+                               "repacked, to planar";
+  int64_t elements = to.shape.back(), rows = 1;
+  for (int64_t extent : ArrayRef(to.shape).drop_back())
+    rows *= extent;
+  LibraryKernel kernel = r.instantiate("repack", packedInstance(from));
+  kernel.bind(0, 0);
+  kernel.bind(1, 1);
+  kernel.set("rows", rows);
+  kernel.set("elements", elements);
+  kernel.launchInvocations(rows * getPackedRowBytes(type) / 4);
+  return r.finish(kernel);
 }
 
 } // namespace poot::planner

@@ -1,4 +1,4 @@
-//===- IndexedKernels.cpp - Gather, scatter, random bits, dequantization --===//
+//===- IndexedKernels.cpp - Gather, scatter and random bits --------------===//
 //
 // Bodies with one invocation an element whose addresses or values depend on
 // data.
@@ -6,8 +6,6 @@
 //===----------------------------------------------------------------------===//
 
 #include "KernelBody.h"
-#include "Poot/Dialect/Graph/ElementTypes.h"
-#include "poot/weights/block_decode.h"
 
 using namespace mlir;
 using namespace poot::graph;
@@ -57,82 +55,6 @@ void buildScatter(KernelBody &body) {
   Index to = {row};
   to.append(from.begin() + indices.shape.size(), from.end());
   body.store(0, to, body.load(1, from));
-}
-
-namespace {
-
-/// Backend of the block decoders that appends to a kernel: bytes come out of a
-/// buffer of 32-bit words, so that no device needs 8-bit storage.
-struct KernelBlock {
-  using I32 = KValue;
-  using F32 = KValue;
-
-  KernelBuilder &k;
-  KValue words;
-  KValue start; // byte position of the block in the buffer
-
-  I32 byte(I32 p) {
-    KValue position = start + p;
-    KValue word = k.load(words, k.ushr(position, k.i32(2)));
-    return k.ushr(word, (position & 3) << 3) & 255;
-  }
-  I32 signedByte(I32 p) { return ((byte(p) ^ 128) - 128); }
-  F32 f16(int32_t p) {
-    KValue half = byte(k.i32(p)) | (byte(k.i32(p + 1)) << 8);
-    KValue magnitude = half & 0x7fff;
-    // Normal numbers move their exponent; subnormal ones are exact multiples
-    // of 2^-24; the largest exponent is infinity or NaN in both formats.
-    KValue normal =
-        k.bitcast((magnitude << 13) + (int64_t(112) << 23), k.f32Type());
-    KValue subnormal = toF32(magnitude) * std::ldexp(1.0, -24);
-    KValue special =
-        k.bitcast((magnitude << 13) | (int64_t(0xff) << 23), k.f32Type());
-    KValue value = k.select(magnitude < 0x400, subnormal,
-                            k.select(magnitude < 0x7c00, normal, special));
-    return k.select((half & 0x8000) != 0, -value, value);
-  }
-  I32 constant(int32_t value) { return k.i32(value); }
-  I32 selectLess(I32 x, int32_t limit, I32 a, I32 c) {
-    return k.select(x < limit, a, c);
-  }
-  I32 lookup(const int8_t (&table)[16], I32 index) {
-    // A tree of selects over the four bits of the index.
-    SmallVector<KValue> level;
-    for (int8_t value : table)
-      level.push_back(k.i32(value));
-    for (int bit = 0; bit < 4; ++bit) {
-      KValue set = ((index >> bit) & 1) != 0;
-      SmallVector<KValue> next;
-      for (size_t i = 0; i < level.size(); i += 2)
-        next.push_back(k.select(set, level[i + 1], level[i]));
-      level = std::move(next);
-    }
-    return level.front();
-  }
-  F32 toF32(I32 x) { return k.cast(x, k.f32Type()); }
-  F32 bitsToF32(I32 x) { return k.bitcast(x, k.f32Type()); }
-};
-
-} // namespace
-
-void buildPackedDequant(KernelBody &body) {
-  KernelBuilder &k = body.k;
-  // Decoding promises the bits of weights/, which rounds each product.
-  k.setContraction(false);
-  const OperandLayout &packed = body.input(0);
-  weights::ElementType type =
-      graph::getElementType(cast<PackedType>(packed.element).getEncoding());
-  int64_t blockElements = weights::getInfo(type).blockElements;
-
-  KValue id = body.linearId(body.output().count());
-  Index index = body.delinearize(id, packed.shape);
-  KValue column = index.back();
-  Index block = index;
-  block.back() = k.udiv(column, k.i32(blockElements));
-  KernelBlock backend{k, body.inputBuffer(0), body.position(packed, block)};
-  KValue value = weights::decodeElement(type, backend,
-                                        k.urem(column, k.i32(blockElements)));
-  body.store(0, index, body.narrow(0, value));
 }
 
 void buildRandomBits(KernelBody &body) {

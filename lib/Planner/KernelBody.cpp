@@ -1,6 +1,8 @@
 //===- KernelBody.cpp - What the kernel bodies share ----------------------===//
 
 #include "KernelBody.h"
+#include "LibraryKernels.h"
+#include "UserKernels.h"
 #include "llvm/ADT/TypeSwitch.h"
 #include "llvm/Support/MathExtras.h"
 
@@ -9,38 +11,31 @@ using namespace mlir;
 namespace poot::planner {
 
 KernelBody::KernelBody(OpBuilder &builder, Location loc, StringRef name,
-                       const KernelRequest &request, int32_t workgroupSize)
-    : KernelFrame(builder, loc, name, workgroupSize),
-      OperandAccess(KernelFrame::builder, request,
-                    KernelArguments::append(KernelFrame::builder, request)),
-      workgroupSize(workgroupSize) {}
-
-KValue KernelBody::linearWorkgroupId(int64_t workgroups) {
-  grid = linearGrid(workgroups);
-  KValue id = k.workgroupId(kernel::Dim::X);
-  if (grid[1] > 1)
-    id = id + k.workgroupId(kernel::Dim::Y) * grid[0];
-  return id;
+                       const KernelRequest &request)
+    : KernelFrame(builder, loc, name, kWorkgroupSize),
+      OperandAccess(KernelFrame::builder, request, KernelFrame::arguments) {
+  KernelFrame::arguments =
+      KernelArguments::append(KernelFrame::builder, request);
 }
 
 KValue KernelBody::linearId(int64_t count) {
-  int64_t workgroups = llvm::divideCeil(count, workgroupSize);
-  KValue id =
-      linearWorkgroupId(workgroups) * workgroupSize + k.localId(kernel::Dim::X);
-  if (grid[0] * grid[1] * workgroupSize != count)
+  int64_t workgroups = llvm::divideCeil(count, kWorkgroupSize);
+  grid = linearGrid(workgroups);
+  KValue workgroup = k.workgroupId(kernel::Dim::X);
+  if (grid[1] > 1)
+    workgroup = workgroup + k.workgroupId(kernel::Dim::Y) * grid[0];
+  KValue id = workgroup * kWorkgroupSize + k.localId(kernel::Dim::X);
+  if (grid[0] * grid[1] * kWorkgroupSize != count)
     k.returnIf(id >= count);
   return id;
 }
 
-KValue KernelBody::linearWorkgroup(int64_t count) {
-  KValue id = linearWorkgroupId(count);
-  // All invocations of a workgroup leave together, before any barrier.
-  if (grid[0] * grid[1] != count)
-    k.returnIf(id >= count);
-  return id;
+GeneratedKernel KernelBody::finish() {
+  GeneratedKernel kernel{k.finish(), grid, {}};
+  for (BlockArgument argument : kernel.func.getArguments())
+    kernel.operands.push_back(KernelFrame::arguments.operandOf(argument));
+  return kernel;
 }
-
-GeneratedKernel KernelBody::finish() { return {k.finish(), grid}; }
 
 bool KernelRequest::updatesOutput() const {
   return tableRows >= 0 || isa_and_nonnull<graph::ScatterOp>(op);
@@ -53,6 +48,9 @@ std::string KernelRequest::key() const {
   if (op)
     os << DictionaryAttr::get(op->getContext(),
                               llvm::to_vector(op->getAttrs()));
+  if (auto fused = dyn_cast_or_null<graph::FusedOp>(op))
+    for (Operation &inner : fused.getBody().front())
+      os << inner.getName() << inner.getAttrDictionary();
   for (const OperandLayout &layout : inputs)
     os << " " << layout.key();
   os << " ->";
@@ -79,6 +77,10 @@ std::string KernelRequest::name() const {
                })
                .Case<graph::ReduceOp, graph::ScanOp>(
                    [](auto o) { return stringifyReduceKind(o.getKind()); })
+               .Case<graph::FusedOp>([](auto o) {
+                 kernel::FuncOp func = findUserKernel(o);
+                 return func ? func.getSymName() : o.getPattern();
+               })
                .Default([](Operation *) { return StringRef(); });
   if (!op)
     os << "copy";
@@ -116,39 +118,58 @@ std::string KernelRequest::name() const {
   return text;
 }
 
+/// Builds the body of an op that no kernel of the library serves.
+static LogicalResult buildBody(KernelBody &body, Location loc) {
+  Operation *op = body.request.op;
+  if (!op || op->hasTrait<OpTrait::Elementwise>() || isa<graph::IotaOp>(op))
+    return buildElementwise(body);
+  return TypeSwitch<Operation *, LogicalResult>(op)
+      .Case<graph::GatherOp>([&](auto) { return buildGather(body), success(); })
+      .Case<graph::ScatterOp>(
+          [&](auto) { return buildScatter(body), success(); })
+      .Case<graph::RandomBitsOp>(
+          [&](auto) { return buildRandomBits(body), success(); })
+      .Default([&](Operation *) {
+        return emitError(loc) << "no kernel for '" << op->getName() << "'";
+      });
+}
+
 FailureOr<GeneratedKernel> generateKernel(OpBuilder &builder, Location loc,
                                           StringRef name,
-                                          const KernelRequest &request) {
-  KernelBody body(builder, loc, name, request, workgroupSizeFor(request));
-  Operation *op = request.op;
-  LogicalResult result = success();
-  if (!op || op->hasTrait<OpTrait::Elementwise>() || isa<graph::IotaOp>(op)) {
-    result = buildElementwise(body);
-  } else {
-    result = TypeSwitch<Operation *, LogicalResult>(op)
-                 .Case<graph::GatherOp>(
-                     [&](auto) { return buildGather(body), success(); })
-                 .Case<graph::ScatterOp>(
-                     [&](auto) { return buildScatter(body), success(); })
-                 .Case<graph::ReduceOp>(
-                     [&](auto) { return buildReduce(body), success(); })
-                 .Case<graph::ScanOp>(
-                     [&](auto) { return buildScan(body), success(); })
-                 .Case<graph::ArgTopKOp>(
-                     [&](auto) { return buildArgTopK(body), success(); })
-                 .Case<graph::MatmulOp>(
-                     [&](auto) { return buildMatmul(body), success(); })
-                 .Case<graph::IndexedMatmulOp>(
-                     [&](auto) { return buildIndexedMatmul(body), success(); })
-                 .Case<graph::PackedDequantOp>(
-                     [&](auto) { return buildPackedDequant(body), success(); })
-                 .Case<graph::RandomBitsOp>(
-                     [&](auto) { return buildRandomBits(body), success(); })
-                 .Default([&](Operation *) {
-                   return emitError(loc)
-                          << "no kernel body for '" << op->getName() << "'";
-                 });
-  }
+                                          const KernelRequest &request,
+                                          KernelLibrary &library,
+                                          const TargetInfo &target) {
+  using Make = FailureOr<GeneratedKernel> (*)(const LibraryRequest &);
+  auto make = [](Make function) { return function; };
+  Make function =
+      request.op
+          ? TypeSwitch<Operation *, Make>(request.op)
+                .Case<graph::ReduceOp>([&](auto) { return make(makeReduce); })
+                .Case<graph::ScanOp>([&](auto) { return make(makeScan); })
+                .Case<graph::ArgTopKOp>([&](auto) { return make(makeArgTopK); })
+                .Case<graph::SoftmaxOp>([&](auto) { return make(makeSoftmax); })
+                .Case<graph::RmsNormOp>([&](auto) { return make(makeRmsNorm); })
+                .Case<graph::LayerNormOp>(
+                    [&](auto) { return make(makeLayerNorm); })
+                .Case<graph::MatmulOp>([&](auto) { return make(makeMatmul); })
+                .Case<graph::IndexedMatmulOp>(
+                    [&](auto) { return make(makeIndexedMatmul); })
+                .Case<graph::PackedContractionOp>(
+                    [&](auto) { return make(makePackedContraction); })
+                .Case<graph::PackedDequantOp, graph::PackedRowGatherOp>(
+                    [&](auto) { return make(makePackedRows); })
+                .Case<graph::RepackOp>([&](auto) { return make(makeRepack); })
+                .Case<graph::RopeOp>([&](auto) { return make(makeRope); })
+                .Case<graph::AttentionOp>(
+                    [&](auto) { return make(makeAttention); })
+                .Case<graph::FusedOp>([&](auto) { return make(makeFused); })
+                .Default([](Operation *) { return nullptr; })
+          : nullptr;
+  if (function)
+    return function({library, builder, loc, name, request, target});
+
+  KernelBody body(builder, loc, name, request);
+  LogicalResult result = buildBody(body, loc);
   GeneratedKernel generated = body.finish();
   if (failed(result)) {
     generated.func.erase();

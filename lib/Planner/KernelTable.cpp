@@ -47,8 +47,8 @@ FailureOr<GeneratedKernel> KernelTable::get(Location loc,
       }
   OpBuilder builder(module.getContext());
   builder.setInsertionPointToEnd(module.getBody());
-  FailureOr<GeneratedKernel> kernel =
-      generateKernel(builder, loc, uniqueName(request.name()), request);
+  FailureOr<GeneratedKernel> kernel = generateKernel(
+      builder, loc, uniqueName(request.name()), request, library, target);
   if (failed(kernel)) {
     kernels.erase(it);
     return failure();

@@ -8,6 +8,7 @@
 #ifndef POOT_LIB_PLANNER_KERNELTABLE_H
 #define POOT_LIB_PLANNER_KERNELTABLE_H
 
+#include "LibraryKernel.h"
 #include "Poot/Dialect/Plan/Plan.h"
 #include "Poot/Planner/Kernels.h"
 #include "Poot/Planner/TargetInfo.h"
@@ -34,6 +35,7 @@ private:
   mlir::ModuleOp module;
   const TargetInfo &target;
   bool testVectors;
+  KernelLibrary library;
   mlir::SymbolTable symbols;
   llvm::StringMap<GeneratedKernel> kernels;
   llvm::DenseMap<mlir::Attribute, mlir::StringAttr> data;

@@ -7,6 +7,9 @@
 //===----------------------------------------------------------------------===//
 
 #include "KernelTable.h"
+#include "LibraryKernels.h"
+#include "Poot/Dialect/Graph/ElementTypes.h"
+#include "Poot/Dialect/Graph/Passes.h"
 #include "Poot/Planner/Kernels.h"
 #include "Poot/Planner/Passes.h"
 #include "Poot/Planner/TargetInfo.h"
@@ -14,11 +17,13 @@
 #include "mlir/IR/Matchers.h"
 #include "llvm/ADT/TypeSwitch.h"
 #include "llvm/Support/MathExtras.h"
+#include <numeric>
 
 using namespace mlir;
 using namespace poot::graph;
 
 namespace poot::planner {
+#define GEN_PASS_DEF_PLANDECOMPOSE
 #define GEN_PASS_DEF_PLANLOWERGRAPH
 #define GEN_PASS_DEF_PLANERASEGRAPH
 #include "Poot/Planner/PlannerPasses.h.inc"
@@ -71,6 +76,7 @@ private:
   LogicalResult lowerReshape(ReshapeOp op);
   LogicalResult lowerConcat(ConcatOp op);
   LogicalResult lowerScatter(ScatterOp op);
+  LogicalResult lowerAttention(AttentionOp op);
   LogicalResult lowerCompute(Operation *op);
   LogicalResult lowerReturn(func::ReturnOp op);
 
@@ -177,13 +183,22 @@ View ProgramLowering::destination(Value result) {
   return view;
 }
 
+/// Where the arguments that a kernel reads an operand by may start: at
+/// multiples of this many bytes. Packed weights are read by whole rows.
+int64_t argumentAlignment(const OperandLayout &layout) {
+  if (!layout.isPacked())
+    return plan::kBufferAlignment;
+  return std::lcm(plan::kBufferAlignment,
+                  getPackedRowBytes(cast<PackedType>(layout.element)));
+}
+
 /// Splits a view's offset into the argument's, which is aligned, and what is
 /// left for the kernel.
 std::pair<int64_t, OperandLayout> bindView(const View &view) {
   OperandLayout layout = view.layout;
   int64_t unit = layout.isPacked() ? 1 : deviceElementBytes(layout.element);
   int64_t start = layout.offset * unit;
-  int64_t aligned = start / plan::kBufferAlignment * plan::kBufferAlignment;
+  int64_t aligned = llvm::alignDown(start, argumentAlignment(layout));
   layout.offset = (start - aligned) / unit;
   return {aligned, layout};
 }
@@ -235,30 +250,35 @@ LogicalResult ProgramLowering::emitDispatch(Operation *op, Location loc,
                                             KernelRequest request,
                                             ArrayRef<View> inputs,
                                             ArrayRef<View> outputs) {
-  SmallVector<Value> buffers;
-  SmallVector<Attribute> arguments, metadata;
-  auto bind = [&](const View &view, plan::Access access) {
-    auto [offset, layout] = bindView(view);
-    if (view.buffer) {
-      buffers.push_back(view.buffer);
-      arguments.push_back(plan::ArgumentAttr::get(builder.getContext(), access,
-                                                  offset, layout.spanBytes()));
-    }
-    if (layout.openState)
-      metadata.push_back(
-          plan::ExtentAttr::get(builder.getContext(), layout.openState));
-    return layout;
-  };
   for (const View &view : inputs)
-    request.inputs.push_back(bind(view, plan::Access::Read));
+    request.inputs.push_back(bindView(view).second);
   for (const View &view : outputs)
-    request.outputs.push_back(bind(view, request.updatesOutput()
-                                             ? plan::Access::ReadWrite
-                                             : plan::Access::Write));
-
+    request.outputs.push_back(bindView(view).second);
   FailureOr<GeneratedKernel> kernel = kernels.get(loc, request);
   if (failed(kernel))
     return failure();
+
+  SmallVector<Value> buffers;
+  SmallVector<Attribute> arguments, metadata;
+  for (auto [i, operand] : llvm::enumerate(kernel->operands)) {
+    const View &view = operand < inputs.size()
+                           ? inputs[operand]
+                           : outputs[operand - inputs.size()];
+    auto [offset, layout] = bindView(view);
+    auto type =
+        dyn_cast<kernel::BufferType>(kernel->func.getArgumentTypes()[i]);
+    if (!type) {
+      metadata.push_back(
+          plan::ExtentAttr::get(builder.getContext(), layout.openState));
+      continue;
+    }
+    plan::Access access = operand < inputs.size()   ? plan::Access::Read
+                          : request.updatesOutput() ? plan::Access::ReadWrite
+                                                    : plan::Access::Write;
+    buffers.push_back(view.buffer);
+    arguments.push_back(plan::ArgumentAttr::get(builder.getContext(), access,
+                                                offset, layout.spanBytes()));
+  }
   plan::DispatchOp::create(
       builder, loc, plan::EventType::get(builder.getContext()),
       FlatSymbolRefAttr::get(kernel->func.getSymNameAttr()),
@@ -290,6 +310,14 @@ std::optional<SmallVector<int64_t>> splitInputs(Operation *op, int64_t dim) {
   using Dims = SmallVector<int64_t>;
   if (!op || op->hasTrait<OpTrait::Elementwise>())
     return Dims(op ? op->getNumOperands() : 1, dim);
+  // One op of rows, or ops that are all element-wise.
+  if (auto fused = dyn_cast<FusedOp>(op)) {
+    Block &body = fused.getBody().front();
+    for (Operation &inner : body)
+      if (isa<SoftmaxOp, RmsNormOp, LayerNormOp>(inner))
+        return splitInputs(&inner, dim);
+    return Dims(op->getNumOperands(), dim);
+  }
   return TypeSwitch<Operation *, std::optional<Dims>>(op)
       .Case<IotaOp>([](IotaOp) { return Dims(); })
       .Case<PackedDequantOp>(
@@ -305,6 +333,46 @@ std::optional<SmallVector<int64_t>> splitInputs(Operation *op, int64_t dim) {
         if (dim == rank - 1)
           return Dims{-1, dim};
         return Dims{dim, dim};
+      })
+      .Case<PackedContractionOp>([&](PackedContractionOp product) {
+        int64_t rank = cast<RankedTensorType>(product.getType()).getRank();
+        bool isIndexed = product.getIndices() != nullptr;
+        bool isColumns = dim == rank - 1;
+        Dims dims = {isColumns ? -1 : dim,
+                     isColumns ? static_cast<int64_t>(isIndexed) : -1};
+        if (isIndexed)
+          dims.push_back(isColumns ? -1 : dim);
+        return dims;
+      })
+      .Case<PackedRowGatherOp>(
+          [&](PackedRowGatherOp gather) -> std::optional<Dims> {
+            if (dim + 1 == cast<RankedTensorType>(gather.getType()).getRank())
+              return std::nullopt;
+            return Dims{-1, dim};
+          })
+      .Case<RepackOp>([&](RepackOp repack) -> std::optional<Dims> {
+        if (dim + 1 ==
+            static_cast<int64_t>(
+                cast<PackedType>(repack.getType()).getShape().size()))
+          return std::nullopt;
+        return Dims{dim};
+      })
+      .Case<SoftmaxOp, RmsNormOp, LayerNormOp>(
+          [&](Operation *norm) -> std::optional<Dims> {
+            Dims dims(norm->getNumOperands(), -1);
+            dims[0] = dim;
+            int64_t rank =
+                cast<RankedTensorType>(norm->getResult(0).getType()).getRank();
+            if (dim == rank - 1)
+              return std::nullopt;
+            return dims;
+          })
+      .Case<RopeOp>([&](RopeOp rope) -> std::optional<Dims> {
+        int64_t rank = cast<RankedTensorType>(rope.getType()).getRank();
+        if (dim == rank - 1)
+          return std::nullopt;
+        int64_t factors = dim == rank - 2 ? -1 : dim;
+        return Dims{dim, factors, factors};
       })
       .Case<IndexedMatmulOp>(
           [&](IndexedMatmulOp matmul) -> std::optional<Dims> {
@@ -365,13 +433,14 @@ LogicalResult ProgramLowering::splitDispatch(Operation *op,
   // which writes the results that lie there. Splitting the results by columns
   // instead would leave a binding of nearly all rows, whatever the column.
   auto gather = dyn_cast_or_null<GatherOp>(op);
-  if (gather && exceedsBinding(inputs[0]) && !exceedsBinding(inputs[1]) &&
+  if ((gather || isa_and_nonnull<PackedRowGatherOp>(op)) &&
+      exceedsBinding(inputs[0]) && !exceedsBinding(inputs[1]) &&
       !exceedsBinding(outputs[0])) {
-    int64_t dim = gather.getDim();
+    int64_t dim = gather ? gather.getDim() : 0;
     int64_t rows = inputs[0].layout.shape[dim];
     int64_t bytes = bindView(inputs[0]).second.spanBytes();
-    int64_t parts = llvm::divideCeil(bytes, target.maxBindingBytes -
-                                                plan::kBufferAlignment);
+    int64_t parts = llvm::divideCeil(
+        bytes, target.maxBindingBytes - argumentAlignment(inputs[0].layout));
     int64_t step = llvm::divideCeilSigned(rows, parts);
     for (int64_t first = 0; first < rows; first += step) {
       View part =
@@ -419,17 +488,25 @@ LogicalResult ProgramLowering::splitDispatch(Operation *op,
 
   if (best >= 0) {
     SmallVector<int64_t> dims = *splitInputs(op, best);
-    int64_t largest = 0;
-    for (const View &view : llvm::concat<const View>(inputs, outputs))
-      if (view.buffer)
-        largest = std::max(largest, bindView(view).second.spanBytes());
     int64_t extent = outputs.front().layout.shape[best];
-    // A part's start is aligned down, which may add up to one alignment.
-    int64_t parts = std::min<int64_t>(
-        extent, llvm::divideCeil(largest, target.maxBindingBytes -
-                                              plan::kBufferAlignment));
-    parts = std::max<int64_t>(parts, 2);
+    int64_t parts = std::min<int64_t>(extent, 2), whole = 1;
+    for (const View &view : llvm::concat<const View>(inputs, outputs)) {
+      if (!exceedsBinding(view))
+        continue;
+      // A part's start is aligned down, which may add up to one alignment.
+      int64_t alignment = argumentAlignment(view.layout);
+      int64_t bytes = bindView(view).second.spanBytes();
+      parts = std::clamp<int64_t>(
+          llvm::divideCeil(bytes, target.maxBindingBytes - alignment), parts,
+          extent);
+      // A packed weight that is written has to start where its argument does.
+      if (view.layout.isPacked())
+        whole = std::lcm(
+            whole, alignment / std::gcd(alignment, view.layout.strides[best]));
+    }
     int64_t step = llvm::divideCeil(extent, parts);
+    if (isa_and_nonnull<RepackOp>(op) && step > whole)
+      step = llvm::alignDown(step, whole);
     for (int64_t begin = 0; begin < extent; begin += step) {
       int64_t size = std::min(step, extent - begin);
       SmallVector<View> partInputs, partOutputs;
@@ -646,6 +723,34 @@ LogicalResult ProgramLowering::lowerScatter(ScatterOp op) {
   return success();
 }
 
+LogicalResult ProgramLowering::lowerAttention(AttentionOp op) {
+  int64_t splits = chooseAttentionSplits(op, target);
+  if (splits == 1)
+    return lowerCompute(op);
+  SmallVector<View> inputs;
+  for (Value operand : op->getOperands())
+    inputs.push_back(views[operand]);
+  auto createPart = [&](int64_t innermost) {
+    SmallVector<int64_t> shape(op.getResult().getType().getShape());
+    shape.back() = splits;
+    shape.push_back(innermost);
+    auto type = RankedTensorType::get(shape, builder.getF32Type());
+    View view;
+    view.layout = OperandLayout::dense(type);
+    view.buffer =
+        createBuffer(op.getLoc(), plan::Role::Arena, "", deviceBytes(type));
+    return view;
+  };
+  View values = createPart(op.getResult().getType().getShape().back());
+  View statistics = createPart(2);
+  View result = destination(op.getResult());
+  if (failed(dispatch(op, inputs, {values, statistics})) ||
+      failed(dispatch(op, {values, statistics}, {result})))
+    return failure();
+  views[op.getResult()] = result;
+  return success();
+}
+
 LogicalResult ProgramLowering::lowerCompute(Operation *op) {
   SmallVector<View> inputs, outputs;
   for (Value operand : op->getOperands())
@@ -702,6 +807,7 @@ LogicalResult ProgramLowering::lowerOp(Operation *op) {
       })
       .Case<ConcatOp>([&](auto o) { return lowerConcat(o); })
       .Case<ScatterOp>([&](auto o) { return lowerScatter(o); })
+      .Case<AttentionOp>([&](auto o) { return lowerAttention(o); })
       .Case<func::ReturnOp>([&](auto o) { return lowerReturn(o); })
       .Default([&](Operation *o) -> LogicalResult {
         if (!isa<GraphDialect>(o->getDialect()))
@@ -714,22 +820,6 @@ LogicalResult ProgramLowering::lowerOp(Operation *op) {
 LogicalResult ProgramLowering::lower(func::FuncOp function) {
   if (!llvm::hasSingleElement(function.getBody()))
     return function.emitError("a graph function has exactly one block");
-  // Every layout here counts blocks as GGUF stores them.
-  WalkResult planar = function.walk([](Operation *op) {
-    for (Type type :
-         llvm::concat<const Type>(llvm::to_vector(op->getOperandTypes()),
-                                  llvm::to_vector(op->getResultTypes())))
-      if (auto packed = dyn_cast<PackedType>(type);
-          packed && packed.getLayout() != PackedLayout::Gguf) {
-        op->emitError("the planner has no kernels yet for weights of the "
-                      "layout '")
-            << stringifyPackedLayout(packed.getLayout()) << "'; use gguf";
-        return WalkResult::interrupt();
-      }
-    return WalkResult::advance();
-  });
-  if (planar.wasInterrupted())
-    return failure();
   auto load = module->getAttrOfType<FlatSymbolRefAttr>(kLoadAttr);
   bool isLoad = load && load.getValue() == function.getSymName();
 
@@ -763,6 +853,19 @@ LogicalResult ProgramLowering::lower(func::FuncOp function) {
   return success();
 }
 
+struct Decompose : impl::PlanDecomposeBase<Decompose> {
+  void runOnOperation() override {
+    SmallVector<CompositeOpInterface> found;
+    getOperation().walk([&](CompositeOpInterface op) {
+      auto attention = dyn_cast<AttentionOp>(*op);
+      if (isa<FusedOp>(op) || (attention && !hasAttentionKernel(attention)))
+        found.push_back(op);
+    });
+    for (CompositeOpInterface op : found)
+      graph::decompose(op);
+  }
+};
+
 struct LowerGraph : impl::PlanLowerGraphBase<LowerGraph> {
   using PlanLowerGraphBase::PlanLowerGraphBase;
 
@@ -788,6 +891,9 @@ struct EraseGraph : impl::PlanEraseGraphBase<EraseGraph> {
     for (auto function :
          llvm::make_early_inc_range(getOperation().getOps<func::FuncOp>()))
       function.erase();
+    for (auto kernels :
+         llvm::make_early_inc_range(getOperation().getOps<ModuleOp>()))
+      kernels.erase();
     getOperation()->removeAttr(kLoadAttr);
   }
 };

@@ -29,6 +29,7 @@ KernelArguments KernelArguments::append(kernel::KernelBuilder &k,
         layout.literal
             ? Value()
             : k.addBuffer(storageType(layout.element), kernel::Access::Read));
+  arguments.inputQuads.resize(request.inputs.size());
   kernel::Access access = request.updatesOutput() ? kernel::Access::ReadWrite
                                                   : kernel::Access::Write;
   for (const OperandLayout &layout : request.outputs)
@@ -42,6 +43,20 @@ KernelArguments KernelArguments::append(kernel::KernelBuilder &k,
   for (const OperandLayout &layout : request.outputs)
     arguments.outputExtents.push_back(addExtent(layout));
   return arguments;
+}
+
+unsigned KernelArguments::operandOf(Value argument) const {
+  unsigned numInputs = inputs.size();
+  for (auto [list, first] : {std::pair(&inputs, 0u),
+                             {&inputQuads, 0u},
+                             {&inputExtents, 0u},
+                             {&outputs, numInputs},
+                             {&outputExtents, numInputs}}) {
+    auto it = llvm::find(*list, argument);
+    if (it != list->end())
+      return first + (it - list->begin());
+  }
+  return kNone;
 }
 
 KValue OperandAccess::extent(Value argument, const OperandLayout &layout) {
@@ -69,6 +84,40 @@ KValue OperandAccess::load(unsigned i, ArrayRef<KValue> index) {
   if (input(i).literal)
     return k.constant(input(i).literal);
   return loadAt(i, position(input(i), index));
+}
+
+bool OperandAccess::hasQuads(const OperandLayout &layout) {
+  auto isWhole = [](int64_t number) { return number % 4 == 0; };
+  return !layout.literal && !layout.isPacked() && !layout.shape.empty() &&
+         layout.strides.back() == 1 &&
+         (layout.element.isF32() || layout.element.isF16()) &&
+         isWhole(layout.offset) &&
+         llvm::all_of(ArrayRef(layout.strides).drop_back(), isWhole);
+}
+
+KValue OperandAccess::loadQuad(unsigned i, ArrayRef<KValue> index) {
+  OperandLayout layout = input(i);
+  if (!hasQuads(layout)) {
+    SmallVector<KValue> elements;
+    Index at(index);
+    for (int64_t e = 0; e < 4; ++e) {
+      at.back() = index.back() + e;
+      elements.push_back(widen(load(i, at)));
+    }
+    return k.fromElements(elements);
+  }
+  Value &buffer = arguments.inputQuads[i];
+  if (!buffer)
+    buffer = k.addBuffer(k.vectorType(4, layout.element), kernel::Access::Read);
+  layout.offset /= 4;
+  for (int64_t &stride : layout.strides)
+    stride /= 4;
+  layout.strides.back() = 1;
+  Index at(index);
+  at.back() = k.udiv(at.back(), k.i32(4));
+  KValue quad = k.load(KValue(k, buffer), position(layout, at));
+  return layout.element.isF32() ? quad
+                                : k.cast(quad, k.vectorType(4, k.f32Type()));
 }
 
 void OperandAccess::store(unsigned i, ArrayRef<KValue> index, KValue value) {

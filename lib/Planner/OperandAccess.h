@@ -23,17 +23,24 @@ using Index = llvm::SmallVector<KValue, 4>;
 /// states among them. A literal and a fixed extent have none.
 struct KernelArguments {
   llvm::SmallVector<mlir::Value> inputs, outputs;
+  /// Inputs once more, by vectors of four elements, where they are read so.
+  llvm::SmallVector<mlir::Value> inputQuads;
   llvm::SmallVector<mlir::Value> inputExtents, outputExtents;
 
   /// Appends them to the interface of `k`'s kernel.
   static KernelArguments append(kernel::KernelBuilder &k,
                                 const KernelRequest &request);
+
+  static constexpr unsigned kNone = ~0u;
+  /// The operand, counted over inputs and outputs, that `argument` is the
+  /// buffer or the extent of; kNone of an argument that isn't one of these.
+  unsigned operandOf(mlir::Value argument) const;
 };
 
 class OperandAccess {
 public:
   OperandAccess(kernel::KernelBuilder &k, const KernelRequest &request,
-                const KernelArguments &arguments)
+                KernelArguments &arguments)
       : k(k), request(request), arguments(arguments) {}
 
   kernel::KernelBuilder &k;
@@ -61,6 +68,11 @@ public:
   /// The element of input `i`; an i1 for a Boolean.
   KValue load(unsigned i, llvm::ArrayRef<KValue> index);
   KValue loadAt(unsigned i, KValue position);
+  /// Four elements along the innermost dimension from `index` on, which is a
+  /// multiple of four there, as is the extent; floats in f32.
+  KValue loadQuad(unsigned i, llvm::ArrayRef<KValue> index);
+  /// True if that is one load.
+  static bool hasQuads(const OperandLayout &layout);
   void store(unsigned i, llvm::ArrayRef<KValue> index, KValue value);
 
   /// f16 and bf16 in f32, everything else as it is.
@@ -74,8 +86,11 @@ public:
 private:
   KValue extent(mlir::Value argument, const OperandLayout &layout);
 
-  KernelArguments arguments;
+  KernelArguments &arguments;
 };
+
+/// The value converted as graph.cast does, from an i1 or element type.
+KValue convert(kernel::KernelBuilder &k, KValue value, mlir::Type type);
 
 /// The element type that a buffer holds for graph elements of `type`.
 mlir::Type storageType(mlir::Type type);

@@ -15,12 +15,8 @@ int64_t deviceElementBytes(Type element) {
 }
 
 int64_t deviceBytes(Type type) {
-  if (auto packed = dyn_cast<graph::PackedType>(type)) {
-    const auto &info =
-        weights::getInfo(graph::getElementType(packed.getEncoding()));
-    int64_t blocks = packed.getNumElements() / info.blockElements;
-    return blocks * info.blockBytes;
-  }
+  if (auto packed = dyn_cast<graph::PackedType>(type))
+    return graph::getPackedBytes(packed);
   auto tensor = cast<RankedTensorType>(type);
   int64_t count = 1;
   for (int64_t extent : tensor.getShape())
@@ -43,14 +39,12 @@ Extents denseStrides(ArrayRef<int64_t> shape) {
 OperandLayout OperandLayout::dense(Type type) {
   OperandLayout layout;
   if (auto packed = dyn_cast<graph::PackedType>(type)) {
-    const auto &info =
-        weights::getInfo(graph::getElementType(packed.getEncoding()));
     layout.element = packed;
     layout.shape = Extents(packed.getShape());
-    layout.strides = denseStrides(layout.shape);
+    layout.strides = denseStrides(ArrayRef(layout.shape).drop_back());
     for (int64_t &stride : layout.strides)
-      stride = stride / info.blockElements * info.blockBytes;
-    layout.strides.back() = info.blockBytes;
+      stride *= graph::getPackedRowBytes(packed);
+    layout.strides.push_back(0);
     return layout;
   }
   auto tensor = cast<RankedTensorType>(type);
@@ -99,13 +93,11 @@ int64_t OperandLayout::spanBytes() const {
   if (openState)
     return -1;
   if (isPacked()) {
-    const auto &info = weights::getInfo(
-        graph::getElementType(cast<graph::PackedType>(element).getEncoding()));
-    int64_t last = offset;
+    int64_t end =
+        offset + graph::getPackedRowBytes(cast<graph::PackedType>(element));
     for (size_t i = 0; i + 1 < shape.size(); ++i)
-      last += (shape[i] - 1) * strides[i];
-    last += shape.back() / info.blockElements * info.blockBytes;
-    return last;
+      end += (shape[i] - 1) * strides[i];
+    return end;
   }
   int64_t last = offset;
   for (auto [extent, stride] : llvm::zip(shape, strides))
@@ -142,8 +134,6 @@ OperandLayout OperandLayout::slice(ArrayRef<int64_t> offsets,
                                    ArrayRef<int64_t> extents) const {
   OperandLayout result = *this;
   for (size_t i = 0; i < shape.size(); ++i) {
-    // The innermost dimension of a packed operand is always whole, so its
-    // offset is zero whatever unit its stride has.
     result.offset += offsets[i] * strides[i];
     result.strides[i] = strides[i] * steps[i];
     result.shape[i] = extents[i];

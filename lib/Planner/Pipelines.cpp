@@ -5,18 +5,19 @@
 #include "Poot/Planner/Passes.h"
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Pass/PassRegistry.h"
-#include "mlir/Transforms/Passes.h"
 
 using namespace mlir;
 
 namespace poot::planner {
 
 void buildGraphToPlanPipeline(OpPassManager &pm, ArrayRef<std::string> targets,
-                              bool testVectors) {
+                              bool testVectors, ArrayRef<std::string> kernels) {
   pm.addPass(graph::createGraphVerify());
-  pm.addPass(createCanonicalizerPass());
-  pm.addPass(createCSEPass());
+  graph::buildCompositesPipeline(pm);
+  pm.addPass(createPlanDecompose());
+  pm.addPass(graph::createGraphRepackWeights());
   pm.addPass(graph::createGraphHoistComputed());
+  pm.addPass(createPlanUseKernels({llvm::to_vector(kernels)}));
   for (const std::string &target : targets)
     pm.addPass(createPlanLowerGraph({target, testVectors}));
   pm.addPass(createPlanEraseGraph());
@@ -32,6 +33,8 @@ struct GraphToPlanOptions : PassPipelineOptions<GraphToPlanOptions> {
   Option<bool> testVectors{*this, "test-vectors",
                            llvm::cl::desc("give each kernel a seeded check"),
                            llvm::cl::init(false)};
+  ListOption<std::string> kernels{
+      *this, "kernels", llvm::cl::desc("files of kernels of the user's")};
 };
 } // namespace
 
@@ -44,7 +47,8 @@ void registerPipelines() {
                                          options.targets.end());
         if (targets.empty())
           targets.push_back("vulkan");
-        buildGraphToPlanPipeline(pm, targets, options.testVectors);
+        buildGraphToPlanPipeline(pm, targets, options.testVectors,
+                                 llvm::to_vector(options.kernels));
       });
 }
 

@@ -11,14 +11,14 @@ static constexpr int64_t kVulkanBindingBytes = int64_t(1) << 27;
 
 static constexpr TargetInfo kTargets[] = {
     {"vulkan:base", "Vulkan 1.2 with 32-bit types alone", kVulkanBindingBytes,
-     false},
+     false, false, false, 1},
     {"vulkan:f16", "Vulkan 1.2 with 8, 16 and 64-bit types where used",
-     kVulkanBindingBytes, true},
+     kVulkanBindingBytes, true, false, false, 1},
     {"vulkan:coopmat", "Vulkan 1.3 with products of matrices by subgroups",
-     kVulkanBindingBytes, true},
+     kVulkanBindingBytes, true, false, false, 1},
     // Bytes are counted in signed 32-bit numbers in places.
     {kInterpTarget.data(), "the kernel interpreter, on the CPU",
-     int64_t(1) << 30, true},
+     int64_t(1) << 30, true, false, false, 1},
 };
 
 ArrayRef<TargetInfo> getTargets() { return kTargets; }

@@ -15,6 +15,9 @@
 
 namespace poot::planner {
 
+class KernelLibrary;
+struct TargetInfo;
+
 /// Attribute of a kernel.func that holds its test vector, if it has one
 /// (lib/Planner/TestVectors.h gives the form).
 inline constexpr llvm::StringLiteral kTestVectorAttr = "plan.test_vector";
@@ -41,20 +44,23 @@ struct KernelRequest {
   std::string name() const;
 };
 
-/// A kernel and how it is launched. Its arguments are the inputs that are not
-/// literals, then the outputs; its metadata the extents of the open states
-/// among them, in the same order.
+/// A kernel and how it is launched.
 struct GeneratedKernel {
   kernel::FuncOp func;
   llvm::SmallVector<int64_t, 3> grid;
+  /// The operand of the request, counted over inputs and outputs, that each
+  /// argument is: a buffer is the operand's memory, metadata its outermost
+  /// extent, which is open. An operand may come more than once, and a literal
+  /// never.
+  llvm::SmallVector<unsigned> operands;
 };
 
 /// Makes a kernel named `name` at `builder`'s insertion point. Every primitive
 /// that computes has a body; errors are reported at `loc`.
-mlir::FailureOr<GeneratedKernel> generateKernel(mlir::OpBuilder &builder,
-                                                mlir::Location loc,
-                                                llvm::StringRef name,
-                                                const KernelRequest &request);
+mlir::FailureOr<GeneratedKernel>
+generateKernel(mlir::OpBuilder &builder, mlir::Location loc,
+               llvm::StringRef name, const KernelRequest &request,
+               KernelLibrary &library, const TargetInfo &target);
 
 } // namespace poot::planner
 

@@ -27,8 +27,8 @@ Extents denseStrides(llvm::ArrayRef<int64_t> shape);
 
 /// How a kernel addresses one operand. Element `index` of a tensor lies
 /// `offset + sum(index[i] * strides[i])` elements after the argument's start.
-/// A packed operand counts offset and strides in bytes, the innermost stride
-/// being that of one block.
+/// A packed operand counts offset and strides in bytes; its innermost dimension
+/// is always whole and has stride 0.
 struct OperandLayout {
   /// A graph element type or a graph.packed type.
   mlir::Type element;

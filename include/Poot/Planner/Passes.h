@@ -8,6 +8,7 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/ControlFlow/IR/ControlFlowOps.h"
 #include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/UB/IR/UBOps.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mlir/Pass/Pass.h"
 
@@ -20,11 +21,14 @@ namespace poot::planner {
 #include "Poot/Planner/PlannerPasses.h.inc"
 
 /// Appends the passes from a graph to a finished plan for `targets`:
-/// canonicalization, graph-hoist-computed, plan-lower-graph for each target,
-/// plan-erase-graph, plan-assign-arena, plan-add-edges.
+/// poot-graph-composites, plan-decompose, graph-repack-weights,
+/// graph-hoist-computed, plan-use-kernels, plan-lower-graph for each target,
+/// plan-erase-graph, plan-assign-arena, plan-add-edges. `kernels` are files of
+/// the user's kernels.
 void buildGraphToPlanPipeline(mlir::OpPassManager &pm,
                               llvm::ArrayRef<std::string> targets,
-                              bool testVectors);
+                              bool testVectors,
+                              llvm::ArrayRef<std::string> kernels = {});
 
 /// Registers `poot-graph-to-plan`.
 void registerPipelines();

@@ -5,13 +5,48 @@
 
 include "mlir/Pass/PassBase.td"
 
+def PlanDecompose : Pass<"plan-decompose", "::mlir::ModuleOp"> {
+  let summary = "Composites that no kernel holds become primitives";
+  let description = [{
+    The kernel library has a form for every composite op, but not for every size:
+    heads of attention have at most 256 elements, and a multiple of 4. What it
+    has none for decomposes, and so does `graph.fused`, which kernels of the
+    user's alone compute. Runs before `graph-hoist-computed`, so that what comes
+    of it is hoisted, too.
+  }];
+}
+
+def PlanUseKernels : Pass<"plan-use-kernels", "::mlir::ModuleOp"> {
+  let summary = "Give ops to the kernels of the user's that implement them";
+  let description = [{
+    A kernel whose attribute `implements` names an op or an expression of ops,
+    such as `silu`, takes the place of every such op whose types it serves: what
+    it computes becomes a `graph.fused`, which it serves on every target.
+    Kernels come from `files`, and from modules within the module. One that
+    doesn't keep to [the contract](../own-kernels.md) is an error, and one that
+    finds nothing a warning.
+
+    Runs once nothing else rewrites the graph.
+  }];
+  let options = [
+    ListOption<"files", "files", "std::string",
+               ".kir.json and .mlir files of kernels">,
+  ];
+  let dependentDialects = [
+    "::mlir::arith::ArithDialect", "::mlir::cf::ControlFlowDialect",
+    "::mlir::math::MathDialect", "::mlir::ub::UBDialect",
+    "::mlir::vector::VectorDialect", "::poot::kernel::KernelDialect",
+  ];
+}
+
 def PlanLowerGraph : Pass<"plan-lower-graph", "::mlir::ModuleOp"> {
   let summary = "Turn every function of the graph into a program of a target";
   let description = [{
     Each entry, and the load function, becomes a `plan.program`. View ops
     (transpose, reshape, slice, broadcast) become strides where strides can
-    express them; every other op becomes a dispatch of a generated kernel, which
-    equal requests share. A scatter into a state's own old value updates the
+    express them; every other op becomes a dispatch of a kernel, which equal requests
+    share: one of the kernel library (kernels/lib) that is specialized, or one
+    that is generated for element-wise ops, gathers and scatters. A scatter into a state's own old value updates the
     state in place; reading the old value afterwards is an error that names the
     reader. An operand beyond the target's binding size is split into several
     dispatches.
@@ -27,13 +62,15 @@ def PlanLowerGraph : Pass<"plan-lower-graph", "::mlir::ModuleOp"> {
   ];
   let dependentDialects = [
     "::mlir::arith::ArithDialect", "::mlir::cf::ControlFlowDialect",
-    "::mlir::math::MathDialect", "::mlir::vector::VectorDialect",
+    "::mlir::math::MathDialect", "::mlir::ub::UBDialect",
+    "::mlir::vector::VectorDialect",
     "::poot::kernel::KernelDialect", "::poot::plan::PlanDialect",
   ];
 }
 
 def PlanEraseGraph : Pass<"plan-erase-graph", "::mlir::ModuleOp"> {
-  let summary = "Drop the functions that programs have replaced";
+  let summary = "Drop the functions that programs have replaced, and the kernels "
+                "that they were made with";
 }
 
 #endif

@@ -25,6 +25,13 @@ struct TargetInfo {
   int64_t maxBindingBytes;
   /// Element types beyond i32 and f32 are allowed.
   bool hasSmallAndWideTypes;
+  /// Invocations of a workgroup run side by side: they gain from sharing loads
+  /// and sums, and lose little at barriers.
+  bool prefersSubgroups;
+  bool prefersTiles;
+  /// Workgroups that keep the target busy, as far as they can be had by
+  /// splitting sums.
+  int64_t workgroupsWanted;
 };
 
 /// Every target that can be compiled for.
