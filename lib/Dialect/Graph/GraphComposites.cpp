@@ -9,6 +9,7 @@
 #include "Poot/Dialect/Graph/GraphOps.h"
 
 #include "mlir/IR/Builders.h"
+#include "mlir/IR/IRMapping.h"
 
 using namespace mlir;
 using namespace poot;
@@ -506,4 +507,33 @@ SmallVector<Value> LayerNormOp::decompose(OpBuilder &builder) {
     result = p.binary(BinaryKind::Add, result,
                       p.repeatRow(p.toF32(getBias()), getType().getShape()));
   return {p.cast(result, getType().getElementType())};
+}
+
+//===----------------------------------------------------------------------===//
+// fused
+//===----------------------------------------------------------------------===//
+
+LogicalResult FusedOp::verifyRegions() {
+  Block &block = getBody().front();
+  if (block.getArgumentTypes() != getOperandTypes())
+    return emitOpError() << "has a body that takes other types than those of "
+                            "the operands";
+  auto yield = dyn_cast<YieldOp>(block.getTerminator());
+  if (!yield || yield.getOperand().getType() != getType())
+    return emitOpError() << "has a body that doesn't yield " << getType();
+  for (Operation &op : block.without_terminator())
+    if (!isa<GraphDialect>(op.getDialect()) || !isPure(&op) ||
+        op.getNumRegions() != 0)
+      return op.emitOpError() << "does not belong in a fused computation; only "
+                                 "graph ops that compute values do";
+  return success();
+}
+
+SmallVector<Value> FusedOp::decompose(OpBuilder &builder) {
+  Block &block = getBody().front();
+  IRMapping mapping;
+  mapping.map(block.getArguments(), getOperands());
+  for (Operation &op : block.without_terminator())
+    builder.clone(op, mapping);
+  return {mapping.lookup(cast<YieldOp>(block.getTerminator()).getOperand())};
 }

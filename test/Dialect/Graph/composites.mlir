@@ -17,6 +17,7 @@
 // PRIMITIVE-NOT: graph.attention
 // PRIMITIVE-NOT: graph.softmax
 // PRIMITIVE-NOT: graph.packed_row_gather
+// PRIMITIVE-NOT: graph.fused
 
 graph.const @w : !graph.packed<q4_k, gguf, 8x256>
 graph.const @e : !graph.packed<q4_k, planar, 3x8x256>
@@ -80,4 +81,25 @@ func.func @rows(%x: tensor<2x4xf16> {graph.name = "x"}, %s: tensor<4xf32> {graph
   // CHECK: graph.layer_norm %{{.*}} bias %{{.*}} epsilon 0.000000e+00 : tensor<2x4xf16> bias tensor<4xf32>
   %5 = graph.layer_norm %4 bias %s epsilon 0.0 : tensor<2x4xf16> bias tensor<4xf32>
   return %5 : tensor<2x4xf16>
+}
+
+// CHECK-LABEL: func.func @fused
+// PRIMITIVE-LABEL: func.func @fused
+func.func @fused(%x: tensor<2x4xf16> {graph.name = "x"}, %y: tensor<2x4xf16> {graph.name = "y"})
+    -> (tensor<2x4xf16> {graph.name = "z"}) {
+  // CHECK: graph.fused "mul(softmax(x), y)"(%{{.*}}, %{{.*}}) : (tensor<2x4xf16>, tensor<2x4xf16>) -> tensor<2x4xf16> {
+  // CHECK-NEXT: ^bb0(%[[A:.*]]: tensor<2x4xf16>, %[[B:.*]]: tensor<2x4xf16>):
+  // CHECK-NEXT: %[[S:.*]] = graph.softmax %[[A]] : tensor<2x4xf16>
+  // CHECK-NEXT: %[[M:.*]] = graph.binary mul %[[S]], %[[B]] : tensor<2x4xf16>
+  // CHECK-NEXT: graph.yield %[[M]] : tensor<2x4xf16>
+  // PRIMITIVE: graph.reduce max
+  // PRIMITIVE: %[[Z:.*]] = graph.binary mul %{{.*}}, %arg1 : tensor<2x4xf16>
+  // PRIMITIVE-NEXT: return %[[Z]]
+  %z = graph.fused "mul(softmax(x), y)"(%x, %y) : (tensor<2x4xf16>, tensor<2x4xf16>) -> tensor<2x4xf16> {
+  ^bb0(%a: tensor<2x4xf16>, %b: tensor<2x4xf16>):
+    %0 = graph.softmax %a : tensor<2x4xf16>
+    %1 = graph.binary mul %0, %b : tensor<2x4xf16>
+    graph.yield %1 : tensor<2x4xf16>
+  }
+  return %z : tensor<2x4xf16>
 }

@@ -1044,3 +1044,44 @@ func.func @repack_back(%w: !graph.packed<q8_0, planar, 8x64>) {
   %0 = graph.repack %w : !graph.packed<q8_0, planar, 8x64> -> !graph.packed<q8_0, gguf, 8x64>
   return
 }
+
+// -----
+
+// G-fused-1
+func.func @fused_arguments(%x: tensor<4xf32>) {
+  // expected-error@+1 {{has a body that takes other types than those of the operands}}
+  %0 = graph.fused "neg"(%x) : (tensor<4xf32>) -> tensor<4xf32> {
+  ^bb0(%a: tensor<4xf32>, %b: tensor<4xf32>):
+    %1 = graph.unary neg %a : tensor<4xf32>
+    graph.yield %1 : tensor<4xf32>
+  }
+  return
+}
+
+// -----
+
+// G-fused-1
+func.func @fused_result(%x: tensor<4xf32>) {
+  // expected-error@+1 {{has a body that doesn't yield 'tensor<2x2xf32>'}}
+  %0 = graph.fused "neg"(%x) : (tensor<4xf32>) -> tensor<2x2xf32> {
+  ^bb0(%a: tensor<4xf32>):
+    %1 = graph.unary neg %a : tensor<4xf32>
+    graph.yield %1 : tensor<4xf32>
+  }
+  return
+}
+
+// -----
+
+// G-fused-1
+graph.const @w : tensor<4xf32>
+func.func @fused_body(%x: tensor<4xf32>) {
+  %0 = graph.fused "add"(%x) : (tensor<4xf32>) -> tensor<4xf32> {
+  ^bb0(%a: tensor<4xf32>):
+    // expected-error@+1 {{does not belong in a fused computation; only graph ops that compute values do}}
+    %1 = graph.get @w : tensor<4xf32>
+    %2 = graph.binary add %a, %1 : tensor<4xf32>
+    graph.yield %2 : tensor<4xf32>
+  }
+  return
+}

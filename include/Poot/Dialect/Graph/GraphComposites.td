@@ -173,4 +173,43 @@ def Graph_LayerNormOp : Graph_CompositeOp<"layer_norm", [
   let hasVerifier = 1;
 }
 
+//===----------------------------------------------------------------------===//
+// Fused computations
+//===----------------------------------------------------------------------===//
+
+def Graph_FusedOp : Graph_CompositeOp<"fused", [IsolatedFromAbove, SingleBlock]> {
+  let summary = "Ops that one kernel computes together";
+  let description = [{
+    What the ops of the body compute of the operands. Values between them exist
+    nowhere. `plan-use-kernels` makes it, where a kernel of the user's implements
+    what `pattern` says ([own-kernels.md](../own-kernels.md)).
+
+    ```mlir
+    %y = graph.fused "silu"(%x) : (tensor<8xf32>) -> tensor<8xf32> {
+    ^bb0(%a: tensor<8xf32>):
+      %one = graph.constant dense<1.0> : tensor<8xf32>
+      %0 = graph.unary neg %a : tensor<8xf32>
+      %1 = graph.unary exp %0 : tensor<8xf32>
+      %2 = graph.binary add %1, %one : tensor<8xf32>
+      %3 = graph.binary div %a, %2 : tensor<8xf32>
+      graph.yield %3 : tensor<8xf32>
+    }
+    ```
+  }];
+  let arguments = (ins StrAttr:$pattern, Variadic<Graph_Tensor>:$operands);
+  let results = (outs Graph_Tensor:$result);
+  let regions = (region SizedRegion<1>:$body);
+  let assemblyFormat = [{
+    $pattern `(` $operands `)` `:` functional-type($operands, $result) $body
+    attr-dict
+  }];
+  let hasRegionVerifier = 1;
+}
+
+def Graph_YieldOp : Graph_PureOp<"yield", [Terminator, HasParent<"FusedOp">]> {
+  let summary = "The result of a fused computation";
+  let arguments = (ins Graph_Tensor:$operand);
+  let assemblyFormat = "$operand `:` type($operand) attr-dict";
+}
+
 #endif
