@@ -92,8 +92,8 @@ PARTS = (
     compiler_part("Import", ("weights", "kir", "Support", "Kernel", "Kir"),
                   test_includes=("kernels", "runtime", "Target")),
     compiler_part("Target", ("bundle", "Support", "Kernel")),
-    compiler_part("Planner", ("weights", "bundle", "Graph", "Kernel", "Plan",
-                              "Eval"), test_includes=("runtime", "Target")),
+    compiler_part("Planner", ("weights", "bundle", "Support", "Graph", "Kernel", "Kir",
+                              "Plan", "Eval"), test_includes=("Trace", "runtime", "Target")),
     compiler_part("Bundle", ("weights", "kir", "bundle", "Graph", "Kernel",
                              "Kir", "Plan", "Planner", "Target"), test_includes=("runtime",)),
     # Kernels run on devices: these tests need what makes and runs a bundle.
@@ -126,6 +126,7 @@ PUBLIC = {
     "poot/kernel.h": "kernels",
     "poot/host.h": "kernels",
     "poot/host_context.h": "kernels",
+    "poot/operands.h": "kernels",
     "Poot/Dialect/Graph/": "Graph",
     "Poot/Dialect/Kernel/": "Kernel",
     "Poot/Dialect/Plan/": "Plan",

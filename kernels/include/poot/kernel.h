@@ -174,6 +174,17 @@ POOT_OP("kernel.workgroup_size") inline uint32_t workgroup_size(dim d = x) {
 POOT_OP("kernel.global_id") inline uint32_t global_id(dim d = x) {
   return workgroup_id(d) * workgroup_size(d) + local_id(d);
 }
+/// Number of this workgroup along x, then y: of a grid with more workgroups
+/// than fit along x.
+inline int32_t linear_workgroup() {
+  return static_cast<int32_t>(workgroup_id(x) +
+                              workgroup_id(y) * num_workgroups(x));
+}
+/// Number of this work-item, workgroup by workgroup.
+inline int32_t linear_id() {
+  return linear_workgroup() * static_cast<int32_t>(workgroup_size(x)) +
+         static_cast<int32_t>(local_id(x));
+}
 /// Number of this work-item in its subgroup.
 POOT_OP("kernel.lane_id") inline uint32_t lane_id() {
   return host::context().lane;
