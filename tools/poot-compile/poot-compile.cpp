@@ -87,6 +87,12 @@ static cl::list<std::string>
           cl::desc("The value of a specialization constant of the kernels; "
                    "others have their defaults"),
           cl::value_desc("name=number"), cl::cat(category));
+static cl::list<std::string>
+    kernels("kernel",
+            cl::desc("A file of kernels of your own, .kir.json or .mlir as "
+                     "pootc writes them: each takes the place of the ops that "
+                     "it implements"),
+            cl::value_desc("file"), cl::cat(category));
 static cl::opt<bool> printPlan("print-plan",
                                cl::desc("Print every program as a table"),
                                cl::cat(category));
@@ -254,6 +260,7 @@ int main(int argc, char **argv) {
       "  poot-compile MODEL.gguf --target vulkan -o MODEL.poot\n"
       "  poot-compile --shape llama3-8b --weight-type q4_k -o 8b.poot\n"
       "  poot-compile graph.mlir -o graph.poot\n"
+      "  poot-compile MODEL.gguf --kernel silu.kir.json -o MODEL.poot\n"
       "  poot-compile kernel.kir.json -o kernel.poot\n");
   if (input.empty() == shapeName.empty())
     return fail("give one input, a file or a --shape; see --help");
@@ -311,6 +318,9 @@ int main(int argc, char **argv) {
   if (isKernels) {
     if (printPlan)
       return fail(input + ": holds kernels alone, which have no plan to print");
+    if (!kernels.empty())
+      return fail("--kernel is for graphs and models, and the input holds "
+                  "kernels alone");
     pm.addPass(kernel::createKernelFillHooks());
     pm.addNestedPass<kernel::FuncOp>(kernel::createKernelSpecialize(
         {llvm::to_vector(specs), /*defaults=*/true}));
@@ -321,7 +331,8 @@ int main(int argc, char **argv) {
         pm,
         llvm::to_vector(llvm::map_range(
             targets, [](const std::string &name) { return name; })),
-        /*testVectors=*/!noTestVectors && !output.empty());
+        /*testVectors=*/!noTestVectors && !output.empty(),
+        llvm::to_vector(kernels));
   }
   progress.step("planning");
   if (failed(pm.run(*module)))
