@@ -12,6 +12,7 @@
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 #include <thread>
 
 using namespace poot;
@@ -42,14 +43,13 @@ Status interpretKernel(const Options &options, bool &clean) {
   programOptions.subgroupSize = options.subgroupSize;
   programOptions.sanitize = options.sanitize;
   for (const std::string &text : options.constants) {
-    size_t equals = text.find('=');
+    const char *number = std::strchr(text.c_str(), '=');
     char *end = nullptr;
-    const char *number = text.c_str() + equals + 1;
-    double value = equals == std::string::npos ? 0 : std::strtod(number, &end);
-    if (equals == std::string::npos || end == number || *end)
+    double value = number ? std::strtod(++number, &end) : 0;
+    if (!number || end == number || *end)
       return makeError(StatusCode::InvalidArgument, "--spec ", text,
                        ": NAME=NUMBER is needed");
-    programOptions.constants.emplace_back(text.substr(0, equals), value);
+    programOptions.constants.emplace_back(text.substr(0, text.find('=')), value);
   }
   std::string name = options.kernel;
   Expected<kir::Module> module = loadModule(options.interpret, name);
