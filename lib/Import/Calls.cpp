@@ -655,7 +655,7 @@ Value Importer::call(const CallExpr *expr, Object *destination,
     return hook(getText(annotation->front()), expr, destination, placeOut);
 
   std::string name = function->getNameAsString();
-  if (unsigned id = function->getBuiltinID()) {
+  if (function->getBuiltinID()) {
     llvm::StringRef plain = name;
     plain.consume_front("__builtin_");
     if (function->isInStdNamespace() &&
@@ -667,6 +667,8 @@ Value Importer::call(const CallExpr *expr, Object *destination,
     }
     if (plain == "expect")
       return give(scalar(expr->getArg(0)));
+    if (plain == "constant_p")
+      return give(number(0, loc));
     if (plain == "unreachable" || plain == "assume" || plain == "trap")
       return {};
     if (llvm::StringRef op = getLibraryOp(name); !op.empty()) {
@@ -683,7 +685,9 @@ Value Importer::call(const CallExpr *expr, Object *destination,
     }
     if (llvm::is_contained({"malloc", "calloc", "realloc", "free"}, plain))
       fail(Diagnostic::Heap, source, "call of '" + name + "' in a kernel");
-    (void)id;
+    if (!function->getDefinition())
+      fail(Diagnostic::Library, source,
+           "call of the library's '" + plain + "' in a kernel");
   }
 
   const Expr *self = nullptr;

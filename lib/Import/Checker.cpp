@@ -425,8 +425,14 @@ void Checker::enter(const FunctionDecl *function, SourceLocation loc) {
   std::string name = function->getNameAsString();
   const FunctionDecl *definition = nullptr;
   if (!function->getBody(definition)) {
-    if (!function->isDefaulted() && !function->isTrivial() &&
-        !function->getBuiltinID())
+    if (function->isDefaulted() || function->isTrivial() ||
+        function->getBuiltinID())
+      return;
+    if (ast.getSourceManager().isInSystemHeader(function->getLocation()))
+      report(Diagnostic::Library, loc,
+             "call of the library's '" + function->getQualifiedNameAsString() +
+                 "'");
+    else
       report(Diagnostic::Undefined, loc,
              "call of '" + function->getQualifiedNameAsString() +
                  "', whose body isn't visible,");

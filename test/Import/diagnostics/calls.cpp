@@ -1,6 +1,8 @@
 // What is wrong with calls, and the way that leads there.
 
 #include "poot/kernel.h"
+
+#include <cstdlib>
 using namespace poot;
 #define KERNEL POOT_KERNEL POOT_WORKGROUP_SIZE(64, 1, 1) void
 
@@ -108,3 +110,18 @@ KERNEL fine(buffer<int> y, int n) {
   auto unused = [] { throw 1; };
   (void)unused;
 }
+
+KERNEL library(buffer<float> y) {
+  y[0] = std::sinh(y[1]);
+//       ^ error: call of the library's 'sinhf' in a kernel, inside 'sinh' [library]
+  y[1] = std::rand();
+//       ^ error: call of the library's 'rand' in a kernel [library]
+  y[2] = __builtin_bswap32(y[3]);
+//       ^ error: call of the library's 'bswap32' in a kernel [library]
+}
+
+inline float angle(float v) { return std::asin(v); }
+//                                   ^ error: call of the library's 'asinf' in a kernel, inside 'asin' [library]
+
+KERNEL called(buffer<float> y) { y[0] = angle(y[1]); }
+//                                      ^ note: reached through this call of 'angle'
