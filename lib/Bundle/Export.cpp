@@ -309,6 +309,8 @@ LogicalResult Exporter::exportKernel(kernel::FuncOp func, Compile compile,
   for (unsigned i = 0; i < func.getNumBuffers(); ++i)
     entry->arguments.push_back(exportAccess(func.getBufferType(i).getAccess()));
   entry->metadata_words = func.getNumMetadata();
+  if (auto size = func->getAttrOfType<IntegerAttr>(kernel::kSubgroupSizeAttr))
+    entry->subgroup_size = size.getInt();
   func.walk([&](kernel::WorkgroupAllocOp alloc) {
     auto type = cast<kernel::WorkgroupType>(alloc.getType());
     entry->static_workgroup_bytes +=
@@ -520,6 +522,9 @@ LogicalResult Exporter::exportTarget(StringRef name,
     if (failed(exportKernel(func, compile, section, code, *target)))
       return failure();
   }
+  for (const planner::TargetInfo &info : planner::getTargets())
+    if (name == info.name && !info.feature.empty())
+      target->required_features.push_back(info.feature.str());
   llvm::sort(target->required_features);
   out.sectionBytes[section] = std::move(code);
 

@@ -117,7 +117,11 @@ FailureOr<GeneratedKernel> makeAttention(const LibraryRequest &r) {
   int64_t queries = tokens * (heads / keyHeads);
   int64_t block = std::min(queries, kMaxQueries);
 
-  Demand demand{isSplit ? Family::AttentionParts : Family::Attention, r.target};
+  int64_t positions = isPaged ? r.request.inputs[4].shape[1] : values[0];
+  Demand demand{
+      isSplit ? Family::AttentionParts : Family::Attention, r.target, rows,
+      ShapedType::isDynamic(positions) ? std::numeric_limits<int64_t>::max()
+                                       : positions / (isPaged ? 1 : rows)};
   StringRef variant = chooseVariant(demand);
   LibraryKernel kernel = r.instantiate(variant);
   kernel.set("rows", rows);
@@ -150,14 +154,14 @@ FailureOr<GeneratedKernel> makeAttention(const LibraryRequest &r) {
       return Values{at.k.max(at.k.min(slot, last), at.k.i32(0))};
     });
   // Positions of a row, and of a part of them.
-  auto positions = [&](OperandAccess &at, int64_t parts) {
+  auto extent = [&](OperandAccess &at, int64_t parts) {
     KValue all = isPaged ? at.k.i32(r.request.inputs[4].shape[1])
                          : at.k.udiv(at.outermostExtent(1), at.k.i32(rows));
     return at.k.uceilDiv(all, at.k.i32(parts));
   };
-  kernel.compute(0, [&](OperandAccess &at) { return positions(at, 1); });
+  kernel.compute(0, [&](OperandAccess &at) { return extent(at, 1); });
   if (isSplit) {
-    kernel.compute(1, [&](OperandAccess &at) { return positions(at, splits); });
+    kernel.compute(1, [&](OperandAccess &at) { return extent(at, splits); });
     unsigned numInputs = r.request.inputs.size();
     kernel.bind(4, numInputs);
     kernel.bind(5, numInputs + 1);

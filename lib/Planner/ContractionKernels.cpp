@@ -196,8 +196,14 @@ static StringRef weightInstance(Type element) {
                            : "bf16_words";
 }
 
+/// The instance of kernels with fragments for subgroups of 32.
+static constexpr StringLiteral kFragmentInstance = "32";
+
 /// Launches a workgroup for each tile of 64 x 64.
-static void launchTiles(LibraryKernel &kernel, const Product &product) {
+static void launchTiles(LibraryKernel &kernel, const Product &product,
+                        bool isFragment) {
+  if (isFragment)
+    kernel.requireSubgroupSize(32);
   kernel.launchWorkgroups(product.batches *
                           llvm::divideCeilSigned(product.rows, 64) *
                           llvm::divideCeilSigned(product.columns, 64));
@@ -214,27 +220,31 @@ static void launchFewRows(LibraryKernel &kernel, StringRef variant,
     kernel.launchInvocations(work);
 }
 
-/// Columns that share the loads of the left operand, as far as enough blocks
-/// are left to keep a device busy.
-static int64_t chooseBlockColumns(const Product &product, int64_t blockRows) {
-  int64_t columns = 1;
-  while (columns * 2 * blockRows <= 8 &&
-         product.columns / (columns * 2) >= kWantedInvocations)
-    columns *= 2;
-  return columns;
+/// The block of an invocation or subgroup of a product of few rows: as large as
+/// registers hold it, and as leaves enough blocks to keep a device busy. On a
+/// CPU a load costs so much more than a product that sums may spill.
+static Block chooseFewRowsBlock(const Product &product,
+                                const TargetInfo &target) {
+  int64_t wanted = target.isCpu ? 256 : 512;
+  int64_t maxOutputs = target.isCpu ? 64 : 8;
+  Block block;
+  block.rows = product.isIndexed() ? 1 : std::min(product.rows, kMaxBlockRows);
+  int64_t down = llvm::divideCeilSigned(product.rows, block.rows);
+  while (block.columns < 8 && block.rows * block.columns * 2 <= maxOutputs &&
+         down * product.columns / (block.columns * 2) >= wanted)
+    block.columns *= 2;
+  return block;
 }
 
 /// What the kernels of few_rows.h have in common.
 static void fillFewRows(LibraryKernel &kernel, StringRef variant,
-                        const Product &product) {
-  int64_t blockRows =
-      product.isIndexed() ? 1 : std::min(product.rows, kMaxBlockRows);
-  int64_t blockColumns = chooseBlockColumns(product, blockRows);
+                        const Product &product, const TargetInfo &target) {
+  Block block = chooseFewRowsBlock(product, target);
   kernel.set("rows", product.rows);
   kernel.set("columns", product.columns);
   kernel.set("depth", product.depth);
-  kernel.set("block_rows", blockRows);
-  kernel.set("block_columns", blockColumns);
+  kernel.set("block_rows", block.rows);
+  kernel.set("block_columns", block.columns);
   kernel.fill("load_x4", [&](OperandAccess &at, ArrayRef<KValue> i) {
     return Values{
         at.loadQuad(0, product.leftIndex(at, at.k.i32(0), i[0], i[1]))};
@@ -244,18 +254,18 @@ static void fillFewRows(LibraryKernel &kernel, StringRef variant,
              at.narrow(0, v[2]));
     return Values{};
   });
-  if (variant.ends_with("_tiled"))
-    launchTiles(kernel, product);
+  bool isFragment = variant.ends_with("_fragment");
+  if (variant.ends_with("_tiled") || isFragment)
+    launchTiles(kernel, product, isFragment);
   else
     launchFewRows(kernel, variant,
-                  llvm::divideCeilSigned(product.rows, blockRows) *
-                      llvm::divideCeilSigned(product.columns, blockColumns));
+                  llvm::divideCeilSigned(product.rows, block.rows) *
+                      llvm::divideCeilSigned(product.columns, block.columns));
 }
 
 static FailureOr<GeneratedKernel> makeProduct(const LibraryRequest &r,
                                               const Product &product) {
-  LibraryRequest own{r.library, r.builder,       r.loc,
-                     r.name,    product.request, r.target};
+  LibraryRequest own = r.serving(product.request);
   Type sumType = accumulatorOf(product.left().element);
   Demand demand{product.isIndexed() ? Family::IndexedProduct : Family::Product,
                 r.target, product.rows, product.depth};
@@ -266,6 +276,8 @@ static FailureOr<GeneratedKernel> makeProduct(const LibraryRequest &r,
                     OperandAccess::hasQuads(product.left()) &&
                     OperandAccess::hasQuads(product.right());
   demand.isWeight = isWeight(product);
+  demand.isF16 =
+      product.left().element.isF16() && product.right().element.isF16();
   StringRef variant = chooseVariant(demand);
 
   if (variant.starts_with("matvec_")) {
@@ -277,13 +289,15 @@ static FailureOr<GeneratedKernel> makeProduct(const LibraryRequest &r,
     kernel.fill("weight_row", [&](OperandAccess &, ArrayRef<KValue> i) {
       return Values{i[1] + first};
     });
-    fillFewRows(kernel, variant, product);
+    fillFewRows(kernel, variant, product, r.target);
     return own.finish(kernel);
   }
 
+  bool isFragment = variant == "matmul_fragment";
   bool hasInstances = variant == "matmul" || variant == "matmul_indexed";
   LibraryKernel kernel =
-      own.instantiate(variant, hasInstances ? sumType : Type());
+      isFragment ? own.instantiate(variant, kFragmentInstance)
+                 : own.instantiate(variant, hasInstances ? sumType : Type());
   kernel.set("batches", product.batches);
   kernel.set("rows", product.rows);
   kernel.set("columns", product.columns);
@@ -293,12 +307,18 @@ static FailureOr<GeneratedKernel> makeProduct(const LibraryRequest &r,
              convert(at.k, v[3], at.output().element));
     return Values{};
   });
-  if (variant == "matmul_wide") {
+  if (variant == "matmul_wide" || isFragment) {
+    auto quad = [&](OperandAccess &at, unsigned operand, const Index &index) {
+      KValue value = at.loadQuad(operand, index);
+      return Values{isFragment
+                        ? at.k.cast(value, at.k.vectorType(4, at.k.f16Type()))
+                        : value};
+    };
     kernel.fill("load_left4", [&](OperandAccess &at, ArrayRef<KValue> i) {
-      return Values{at.loadQuad(0, product.leftIndex(at, i[0], i[1], i[2]))};
+      return quad(at, 0, product.leftIndex(at, i[0], i[1], i[2]));
     });
     kernel.fill("load_right4", [&](OperandAccess &at, ArrayRef<KValue> i) {
-      return Values{at.loadQuad(1, product.rightIndex(at, i[0], i[1], i[2]))};
+      return quad(at, 1, product.rightIndex(at, i[0], i[1], i[2]));
     });
   } else {
     kernel.fill("load_left", [&](OperandAccess &at, ArrayRef<KValue> i) {
@@ -314,8 +334,9 @@ static FailureOr<GeneratedKernel> makeProduct(const LibraryRequest &r,
     kernel.fill("expert", [&](OperandAccess &at, ArrayRef<KValue> i) {
       return Values{product.matrix(at, i[0])};
     });
-  if (variant == "matmul_tiled") {
-    launchTiles(kernel, product);
+  if (variant == "matmul_tiled" || isFragment) {
+    kernel.set("right_transposed", true);
+    launchTiles(kernel, product, isFragment);
     return own.finish(kernel);
   }
   Block block = chooseBlock(product, variant == "matmul_wide" ? kMaxOutputs / 2
@@ -383,10 +404,13 @@ FailureOr<GeneratedKernel> makePackedContraction(const LibraryRequest &r) {
   demand.isIndexed = product.isIndexed();
   demand.isPlanar =
       cast<PackedType>(weight.element).getLayout() == PackedLayout::Planar;
+  demand.isF16 = product.left().element.isF16();
   StringRef variant = chooseVariant(demand);
-  LibraryRequest own{r.library, r.builder,       r.loc,
-                     r.name,    product.request, r.target};
-  LibraryKernel kernel = own.instantiate(variant, packedInstance(weight));
+  LibraryRequest own = r.serving(product.request);
+  std::string instance = packedInstance(weight);
+  if (variant == "packed_fragment")
+    instance += ("_" + kFragmentInstance).str();
+  LibraryKernel kernel = own.instantiate(variant, instance);
   kernel.bind(1, 1);
   kernel.bind(2, 1);
   kernel.fill("weight_row", [&](OperandAccess &at, ArrayRef<KValue> i) {
@@ -396,7 +420,7 @@ FailureOr<GeneratedKernel> makePackedContraction(const LibraryRequest &r) {
     index.push_back(i[1]);
     return Values{packedRow(at, weight, index)};
   });
-  fillFewRows(kernel, variant, product);
+  fillFewRows(kernel, variant, product, r.target);
   return own.finish(kernel);
 }
 

@@ -136,6 +136,12 @@ void LibraryKernel::compute(unsigned i,
   ownMetadata[i].replaceAllUsesWith(value(operands));
 }
 
+void LibraryKernel::requireSubgroupSize(int32_t size) {
+  if (!failed)
+    func->setAttr(kernel::kSubgroupSizeAttr,
+                  Builder(func.getContext()).getI32IntegerAttr(size));
+}
+
 void LibraryKernel::launchInvocations(int64_t count) {
   if (!failed)
     launchWorkgroups(

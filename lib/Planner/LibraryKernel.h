@@ -59,6 +59,9 @@ public:
   /// Computes the kernel's own metadata `i` where the kernel starts.
   void compute(unsigned i, llvm::function_ref<KValue(OperandAccess &)> value);
 
+  /// The kernel is right with subgroups of this size alone.
+  void requireSubgroupSize(int32_t size);
+
   /// Launches at least `count` invocations or workgroups.
   void launchInvocations(int64_t count);
   void launchWorkgroups(int64_t count);

@@ -21,6 +21,10 @@ struct LibraryRequest {
   const KernelRequest &request;
   const TargetInfo &target;
 
+  /// The same with another way to put the request.
+  LibraryRequest serving(const KernelRequest &other) const {
+    return {library, builder, loc, name, other, target};
+  }
   /// Kernel `variant`, or its instance for `type`.
   LibraryKernel instantiate(llvm::StringRef variant,
                             mlir::Type type = {}) const;

@@ -246,6 +246,18 @@ LogicalResult ProgramLowering::keepOldState(Operation *update,
   return success();
 }
 
+/// Bytes of its first operand that a kernel reads at most, where these are
+/// less than all: of a table the rows that are looked up.
+int64_t bytesTouched(const KernelRequest &request) {
+  const OperandLayout &out = request.outputs.front();
+  if (isa_and_nonnull<GatherOp>(request.op))
+    return out.count() * deviceElementBytes(out.element);
+  if (isa_and_nonnull<PackedRowGatherOp>(request.op))
+    return out.count() / out.shape.back() *
+           getPackedRowBytes(cast<PackedType>(request.inputs[0].element));
+  return 0;
+}
+
 LogicalResult ProgramLowering::emitDispatch(Operation *op, Location loc,
                                             KernelRequest request,
                                             ArrayRef<View> inputs,
@@ -276,8 +288,12 @@ LogicalResult ProgramLowering::emitDispatch(Operation *op, Location loc,
                           : request.updatesOutput() ? plan::Access::ReadWrite
                                                     : plan::Access::Write;
     buffers.push_back(view.buffer);
+    int64_t size = layout.spanBytes();
+    int64_t touched = operand == 0 ? bytesTouched(request) : 0;
+    if (size != -1 && touched >= size)
+      touched = 0;
     arguments.push_back(plan::ArgumentAttr::get(builder.getContext(), access,
-                                                offset, layout.spanBytes()));
+                                                offset, size, touched));
   }
   plan::DispatchOp::create(
       builder, loc, plan::EventType::get(builder.getContext()),

@@ -8,17 +8,22 @@ using namespace mlir;
 namespace poot::planner {
 
 static constexpr int64_t kVulkanBindingBytes = int64_t(1) << 27;
+/// Large GPUs have about 130 processors, each with room for some.
+static constexpr int64_t kGpuWorkgroups = 64;
 
 static constexpr TargetInfo kTargets[] = {
     {"vulkan:base", "Vulkan 1.2 with 32-bit types alone", kVulkanBindingBytes,
-     false, false, false, 1},
+     /*hasSmallAndWideTypes=*/false, /*isCpu=*/false, /*hasFragments=*/false,
+     kGpuWorkgroups, ""},
     {"vulkan:f16", "Vulkan 1.2 with 8, 16 and 64-bit types where used",
-     kVulkanBindingBytes, true, false, false, 1},
+     kVulkanBindingBytes, true, false, false, kGpuWorkgroups, ""},
     {"vulkan:coopmat", "Vulkan 1.3 with products of matrices by subgroups",
-     kVulkanBindingBytes, true, false, false, 1},
+     kVulkanBindingBytes, true, false, true, kGpuWorkgroups, ""},
+    {"vulkan:cpu", "Vulkan 1.2 on a CPU, with the types that are used",
+     kVulkanBindingBytes, true, true, false, 1, "cpu"},
     // Bytes are counted in signed 32-bit numbers in places.
     {kInterpTarget.data(), "the kernel interpreter, on the CPU",
-     int64_t(1) << 30, true, false, false, 1},
+     int64_t(1) << 30, true, true, false, 1, ""},
 };
 
 ArrayRef<TargetInfo> getTargets() { return kTargets; }

@@ -10,6 +10,8 @@ namespace poot::planner {
 static constexpr int64_t kGroupLength = 33;
 /// Most rows that share the loads of a weight.
 static constexpr int64_t kFewRows = 8;
+/// Positions of a cache that are too few for a workgroup.
+static constexpr int64_t kFewPositions = 32;
 
 namespace {
 struct Variant {
@@ -21,10 +23,16 @@ struct Variant {
 
 static bool isLong(const Demand &d) { return d.depth >= kGroupLength; }
 static bool always(const Demand &) { return true; }
-static bool isFewRows(const Demand &d) {
-  return d.isWeight && d.hasQuads && d.batches == 1 && d.rows <= kFewRows;
+static bool isWeight(const Demand &d) { return d.isWeight && d.hasQuads; }
+/// f16 goes through fragments, which round f32 sums alone.
+static bool isHalf(const Demand &d) { return d.target.hasFragments && d.isF16; }
+static bool isGpu(const Demand &d) { return !d.target.isCpu; }
+/// Enough for tiles of 64 x 64, which do all of their work however little of
+/// it counts.
+static bool isTiled(const Demand &d) {
+  return isGpu(d) && !d.isIndexed && d.rows > kFewRows && d.columns >= 32 &&
+         d.depth >= 16;
 }
-static bool hasSubgroups(const Demand &d) { return d.target.prefersSubgroups; }
 
 // The first that serves is taken: from the widest loads and the most sharing
 // to the form that always can.
@@ -41,14 +49,15 @@ static constexpr Variant kVariants[] = {
     {Family::LayerNorm, "layer_norm_lane", always},
 
     {Family::Product, "matvec_subgroup",
-     [](const Demand &d) { return isFewRows(d) && hasSubgroups(d); }},
-    {Family::Product, "matvec_lane", isFewRows},
-    // A tile is 64 x 64: smaller products leave most of its work undone.
-    {Family::Product, "matmul_tiled",
      [](const Demand &d) {
-       return d.isF32 && d.target.prefersTiles && d.rows >= 32 &&
-              d.columns >= 32 && d.depth >= 16;
+       return isWeight(d) && isGpu(d) && d.rows <= kFewRows;
      }},
+    {Family::Product, "matvec_lane",
+     [](const Demand &d) { return isWeight(d) && !isGpu(d); }},
+    {Family::Product, "matmul_fragment",
+     [](const Demand &d) { return isHalf(d) && d.hasQuads && isTiled(d); }},
+    {Family::Product, "matmul_tiled",
+     [](const Demand &d) { return d.isF32 && isTiled(d); }},
     {Family::Product, "matmul_wide",
      [](const Demand &d) { return d.isF32 && d.hasQuads; }},
     {Family::Product, "matmul", always},
@@ -57,18 +66,19 @@ static constexpr Variant kVariants[] = {
 
     {Family::PackedProduct, "packed_lane",
      [](const Demand &d) { return !d.isPlanar; }},
-    {Family::PackedProduct, "packed_tiled",
-     [](const Demand &d) {
-       return d.target.prefersTiles && !d.isIndexed && d.rows > kFewRows &&
-              d.columns >= 32;
-     }},
-    {Family::PackedProduct, "packed_subgroup", hasSubgroups},
+    {Family::PackedProduct, "packed_fragment",
+     [](const Demand &d) { return isHalf(d) && isTiled(d); }},
+    {Family::PackedProduct, "packed_tiled", isTiled},
+    {Family::PackedProduct, "packed_subgroup", isGpu},
     {Family::PackedProduct, "packed_lane", always},
 
-    {Family::Attention, "attention_group", hasSubgroups},
-    {Family::Attention, "attention_lane", always},
-    {Family::AttentionParts, "attention_split_group", hasSubgroups},
-    {Family::AttentionParts, "attention_split_lane", always},
+    // Of a workgroup each invocation takes the scores of a position.
+    {Family::Attention, "attention_lane",
+     [](const Demand &d) { return d.depth <= kFewPositions; }},
+    {Family::Attention, "attention_group", always},
+    {Family::AttentionParts, "attention_split_lane",
+     [](const Demand &d) { return d.depth <= kFewPositions; }},
+    {Family::AttentionParts, "attention_split_group", always},
 };
 
 llvm::StringRef chooseVariant(const Demand &demand) {

@@ -37,7 +37,8 @@ struct Demand {
   const TargetInfo &target;
   /// Rows of the result, or rows that are reduced.
   int64_t rows = 1;
-  /// Elements of a row that is reduced, or products of a sum.
+  /// Elements of a row that is reduced, products of a sum, or positions of a
+  /// cache, as many as there may be where they are open.
   int64_t depth = 1;
   int64_t columns = 1;
   int64_t batches = 1;
@@ -45,6 +46,8 @@ struct Demand {
   bool isIndexed = false;
   /// Sums are in f32.
   bool isF32 = false;
+  /// The left operand is in f16, and so is the right one, or packed.
+  bool isF16 = false;
   /// Four neighbours along the depth can be loaded at once, of either operand.
   bool hasQuads = false;
   /// The right operand's columns follow each other without gaps, the depth

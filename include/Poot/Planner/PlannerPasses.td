@@ -55,7 +55,8 @@ def PlanLowerGraph : Pass<"plan-lower-graph", "::mlir::ModuleOp"> {
   }];
   let options = [
     Option<"target", "target", "std::string", /*default=*/"\"vulkan\"",
-           "target to plan for: vulkan, vulkan:base, vulkan:f16">,
+           "target to plan for: vulkan, vulkan:base, vulkan:f16, "
+           "vulkan:coopmat, vulkan:cpu, interp">,
     Option<"testVectors", "test-vectors", "bool", /*default=*/"false",
            "give each kernel a seeded check whose expected values the oracle "
            "computes">,

@@ -25,13 +25,16 @@ struct TargetInfo {
   int64_t maxBindingBytes;
   /// Element types beyond i32 and f32 are allowed.
   bool hasSmallAndWideTypes;
-  /// Invocations of a workgroup run side by side: they gain from sharing loads
-  /// and sums, and lose little at barriers.
-  bool prefersSubgroups;
-  bool prefersTiles;
-  /// Workgroups that keep the target busy, as far as they can be had by
-  /// splitting sums.
+  /// Invocations run on a CPU, one vector of them after the other: loads aren't
+  /// shared between them, and waiting at barriers costs more than it saves.
+  bool isCpu;
+  /// Subgroups of 32 multiply matrices of f16.
+  bool hasFragments;
+  /// Workgroups that keep a device busy, where sums can be split into more.
   int64_t workgroupsWanted;
+  /// The feature that a device must have beyond those of the kernels, so that
+  /// others take another target of a bundle. May be empty.
+  llvm::StringLiteral feature;
 };
 
 /// Every target that can be compiled for.

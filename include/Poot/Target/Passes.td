@@ -41,8 +41,9 @@ def KernelToSpirv : Pass<"kernel-to-spirv", "::mlir::ModuleOp"> {
     is an error at its location.
   }];
   let options = [Option<"target", "target", "std::string", "\"vulkan:f16\"",
-                        "vulkan:base (32-bit types), vulkan:f16 (all types) or "
-                        "vulkan:coopmat (cooperative matrices too)">];
+                        "vulkan:base (32-bit types), vulkan:f16 (all types), "
+                        "vulkan:coopmat (cooperative matrices too) or "
+                        "vulkan:cpu (all types, small workgroups)">];
   let dependentDialects = ["::mlir::arith::ArithDialect",
                            "::mlir::scf::SCFDialect",
                            "::mlir::spirv::SPIRVDialect",

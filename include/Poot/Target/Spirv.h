@@ -21,7 +21,7 @@ namespace poot {
 
 /// A level of Vulkan, what it allows, and what it has.
 struct SpirvTarget {
-  /// `vulkan:base`, `vulkan:f16` or `vulkan:coopmat`.
+  /// `vulkan:base`, `vulkan:f16`, `vulkan:coopmat` or `vulkan:cpu`.
   std::string name;
   /// Whether 8, 16 and 64-bit types may be used.
   bool allTypes;

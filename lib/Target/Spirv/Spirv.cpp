@@ -33,6 +33,14 @@ static std::optional<SpirvTarget> findTarget(StringRef name) {
                        /*maxWorkgroupInvocations=*/256,
                        /*maxWorkgroupBytes=*/16384,
                        /*maxMetadataBytes=*/128};
+  // CPUs have every type, and SwiftShader no larger workgroups.
+  if (name == "vulkan:cpu")
+    return SpirvTarget{name.str(),
+                       /*allTypes=*/true,
+                       /*products=*/{},
+                       /*maxWorkgroupInvocations=*/256,
+                       /*maxWorkgroupBytes=*/16384,
+                       /*maxMetadataBytes=*/128};
   if (name != "vulkan:f16" && name != "vulkan:coopmat")
     return std::nullopt;
   SpirvTarget target{name.str(),
@@ -52,7 +60,8 @@ SpirvTarget::parse(StringRef name,
   if (std::optional<SpirvTarget> target = findTarget(name))
     return *target;
   emitError() << "unknown target '" << name
-              << "'; available are vulkan:base, vulkan:f16 and vulkan:coopmat";
+              << "'; available are vulkan:base, vulkan:f16, vulkan:coopmat and "
+                 "vulkan:cpu";
   return failure();
 }
 
@@ -90,8 +99,8 @@ void poot::buildKernelToSpirvPipeline(OpPassManager &manager,
 namespace {
 struct PipelineOptions : PassPipelineOptions<PipelineOptions> {
   Option<std::string> target{*this, "target",
-                             llvm::cl::desc("vulkan:base, vulkan:f16 or "
-                                            "vulkan:coopmat"),
+                             llvm::cl::desc("vulkan:base, vulkan:f16, "
+                                            "vulkan:coopmat or vulkan:cpu"),
                              llvm::cl::init("vulkan:f16")};
 };
 } // namespace

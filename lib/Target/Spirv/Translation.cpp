@@ -48,7 +48,8 @@ void poot::registerSpirvTranslations() {
       "kernel", llvm::cl::desc("Kernel to translate, if there are several"),
       llvm::cl::value_desc("name"));
   static llvm::cl::opt<std::string> targetName(
-      "target", llvm::cl::desc("vulkan:base, vulkan:f16 or vulkan:coopmat"),
+      "target",
+      llvm::cl::desc("vulkan:base, vulkan:f16, vulkan:coopmat or vulkan:cpu"),
       llvm::cl::init("vulkan:f16"));
 
   static TranslateFromMLIRRegistration toSpirv(

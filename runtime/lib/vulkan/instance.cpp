@@ -235,6 +235,8 @@ featureNames(const PhysicalDevice &device,
       return device.features12.shaderSharedInt64Atomics;
     case Feature::CooperativeMatrix:
       return device.cooperativeMatrix;
+    case Feature::Cpu:
+      return device.info.info.type == POOT_DEVICE_CPU;
     }
     return false;
   };
@@ -419,8 +421,8 @@ void Instance::describe(VkPhysicalDevice handle,
   info.driver = driver.driverName;
   if (driver.driverInfo[0])
     info.driver += weights::concat(' ', driver.driverInfo);
-  info.features = featureNames(device, subgroup);
   info.info.type = deviceType(basic.deviceType);
+  info.features = featureNames(device, subgroup);
   info.info.unified_memory = device.unified;
   for (uint32_t i = 0; i != device.memory.memoryHeapCount; ++i)
     if (device.memory.memoryHeaps[i].flags & VK_MEMORY_HEAP_DEVICE_LOCAL_BIT)

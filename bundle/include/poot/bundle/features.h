@@ -34,6 +34,7 @@ enum class Feature : unsigned {
   Int64Atomics,
   Int64WorkgroupAtomics,
   CooperativeMatrix,
+  Cpu,
 };
 
 struct FeatureInfo {
@@ -63,11 +64,11 @@ inline constexpr FeatureInfo kFeatures[] = {
     {"int64-workgroup-atomics", "64-bit atomics in workgroup arrays"},
     {"cooperative-matrix",
      "subgroups multiply 16x16 matrices of f16 and add them up in f32"},
+    {"cpu", "invocations run on a CPU"},
 };
 
 inline constexpr size_t kNumFeatures = sizeof(kFeatures) / sizeof(*kFeatures);
-static_assert(kNumFeatures ==
-                  static_cast<size_t>(Feature::CooperativeMatrix) + 1,
+static_assert(kNumFeatures == static_cast<size_t>(Feature::Cpu) + 1,
               "every feature has its row, in the order of the enumeration");
 
 inline constexpr const char *featureName(Feature feature) {

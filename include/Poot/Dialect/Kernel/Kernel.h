@@ -35,6 +35,10 @@ inline constexpr llvm::StringLiteral kFillAttr = "kernel.fill";
 /// Attribute of a kernel.func: a dictionary of what its author says of it.
 inline constexpr llvm::StringLiteral kAttributesAttr = "kernel.attributes";
 
+/// Attribute of a kernel.func: the one subgroup size that it is right with, an
+/// i32. Any size is without.
+inline constexpr llvm::StringLiteral kSubgroupSizeAttr = "kernel.subgroup_size";
+
 /// The element type of a buffer, workgroup array or table, else null.
 mlir::Type getElementType(mlir::Type memory);
 
