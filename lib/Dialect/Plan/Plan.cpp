@@ -119,19 +119,26 @@ LogicalResult FillOp::verify() {
 
 SmallVector<BufferUse> poot::plan::bufferUses(Operation *command) {
   SmallVector<BufferUse> uses;
-  auto add = [&](Value value, int64_t offset, int64_t bytes, Access access) {
+  auto add = [&](Value value, int64_t offset, int64_t bytes, Access access,
+                 int64_t touched = 0) {
     auto buffer = value.getDefiningOp<BufferOp>();
     if (bytes == -1)
       bytes = INT64_MAX - offset;
-    uses.push_back({buffer, offset, bytes, access != Access::Write,
-                    access != Access::Read});
+    BufferUse use = {buffer,
+                     offset,
+                     bytes,
+                     access != Access::Write,
+                     access != Access::Read,
+                     touched ? touched : bytes};
+    if (!llvm::is_contained(uses, use))
+      uses.push_back(use);
   };
   if (auto dispatch = dyn_cast<DispatchOp>(command)) {
     for (auto [buffer, attr] :
          llvm::zip(dispatch.getBuffers(), dispatch.getArguments())) {
       auto argument = cast<ArgumentAttr>(attr);
       add(buffer, argument.getOffset(), argument.getSize(),
-          argument.getAccess());
+          argument.getAccess(), argument.getTouched());
     }
   } else if (auto copy = dyn_cast<CopyOp>(command)) {
     add(copy.getSource(), copy.getSourceOffset(), copy.getBytes(),

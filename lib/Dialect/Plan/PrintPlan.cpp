@@ -55,6 +55,9 @@ void printProgram(ProgramOp program, llvm::raw_ostream &os) {
     bytes += buffer.getBytes();
   }
 
+  // Memory that a run reads, and of the states as much as there may be: which
+  // part of a cache attention reads depends on the position.
+  uint64_t bytesRead = 0, statesRead = 0;
   os << llvm::format("  %4s  %-44s %-16s %s\n", "#", "command", "grid",
                      "arguments");
   for (Operation &op : program.getBody().front()) {
@@ -86,6 +89,12 @@ void printProgram(ProgramOp program, llvm::raw_ostream &os) {
          << bufferName(use.buffer, numbers);
       if (use.offset)
         os << "+" << use.offset;
+      if (!use.reads)
+        continue;
+      if (use.buffer.getRole() == Role::State)
+        statesRead += std::min<uint64_t>(use.touched, use.buffer.getBytes());
+      else
+        bytesRead += use.touched;
     }
     if (!waits.empty()) {
       os << "  after";
@@ -102,6 +111,9 @@ void printProgram(ProgramOp program, llvm::raw_ostream &os) {
   if (program.getArenaSize())
     os << " arena " << formatBytes(*program.getArenaSize()) << ", at least "
        << formatBytes(*program.getArenaLowerBound()) << " needed";
+  os << "; reads " << formatBytes(bytesRead);
+  if (statesRead)
+    os << " and at most " << formatBytes(statesRead) << " of states";
   os << "\n\n";
 }
 

@@ -45,13 +45,19 @@ struct BufferUse {
   int64_t bytes;
   bool reads;
   bool writes;
+  /// Bytes in the range that are read or written at most.
+  int64_t touched;
+
+  bool operator==(const BufferUse &other) const = default;
 };
 
-/// What a command reads and writes, in operand order.
+/// What a command reads and writes, in operand order. A range that a kernel has
+/// several arguments of comes once.
 llvm::SmallVector<BufferUse> bufferUses(mlir::Operation *command);
 
 /// Prints every program as a table: commands with kernel, grid, arguments and
-/// waits, then buffers by role, arena size and its lower bound.
+/// waits, then buffers by role, arena size and its lower bound, and the bytes
+/// that a run reads.
 void printPlan(mlir::ModuleOp module, llvm::raw_ostream &os);
 
 } // namespace poot::plan

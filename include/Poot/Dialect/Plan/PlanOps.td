@@ -57,10 +57,21 @@ def Plan_ArgumentAttr : AttrDef<Plan_Dialect, "Argument"> {
   let description = [{
     `#plan.arg<read 0 : 2304>`: access, byte offset and byte size. Size -1 is
     all that follows the offset, for a state with an open extent.
+    `#plan.arg<read 0 : 30081024 touches 576>` is of a table of which a kernel
+    reads rows: no more than 576 bytes of it.
   }];
   let parameters = (ins EnumParameter<Plan_Access>:$access,
-                        "int64_t":$offset, "int64_t":$size);
-  let assemblyFormat = "`<` $access $offset `:` $size `>`";
+                        "int64_t":$offset, "int64_t":$size,
+                        OptionalParameter<"int64_t">:$touched);
+  let builders = [AttrBuilder<(ins "::poot::plan::Access":$access,
+                                   "int64_t":$offset, "int64_t":$size,
+                                   CArg<"int64_t", "0">:$touched), [{
+    return $_get($_ctxt, access, offset, size, touched);
+  }]>];
+  let skipDefaultBuilders = 1;
+  let assemblyFormat = [{
+    `<` $access $offset `:` $size (`touches` $touched^)? `>`
+  }];
 }
 
 def Plan_ExtentAttr : AttrDef<Plan_Dialect, "Extent"> {
