@@ -669,7 +669,7 @@ Value Importer::call(const CallExpr *expr, Object *destination,
       return give(scalar(expr->getArg(0)));
     if (plain == "constant_p")
       return give(number(0, loc));
-    if (plain == "unreachable" || plain == "assume" || plain == "trap")
+    if (plain == "unreachable" || plain == "assume")
       return {};
     if (llvm::StringRef op = getLibraryOp(name); !op.empty()) {
       llvm::SmallVector<Value> operands;

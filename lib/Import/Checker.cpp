@@ -489,6 +489,7 @@ bool Checker::libraryCall(const FunctionDecl *function, const CallExpr *expr) {
           .Cases({"bcopy", "bzero", "mempcpy"}, Diagnostic::MemoryFunction)
           .Cases({"__assert_fail", "__assert"}, Diagnostic::Assert)
           .Cases({"__assert_rtn", "_assert"}, Diagnostic::Assert)
+          .Cases({"trap", "abort", "exit", "terminate"}, Diagnostic::Assert)
           .Default(std::nullopt);
   // Whole objects of one type may be copied; the pointers become void here.
   if ((name == "memcpy" || name == "memmove") && expr->getNumArgs() == 3) {
@@ -512,7 +513,7 @@ bool Checker::libraryCall(const FunctionDecl *function, const CallExpr *expr) {
   }
   if (!diagnostic)
     return false;
-  if (*diagnostic == Diagnostic::Assert)
+  if (*diagnostic == Diagnostic::Assert && name.contains("assert"))
     report(*diagnostic, expr->getExprLoc(), "assertion");
   else
     report(*diagnostic, expr->getExprLoc(),

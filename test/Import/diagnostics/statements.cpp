@@ -9,6 +9,7 @@
 #include <coroutine>
 #include <csetjmp>
 #include <cstdio>
+#include <cstdlib>
 #include <iostream>
 using namespace poot;
 #define KERNEL POOT_KERNEL POOT_WORKGROUP_SIZE(64, 1, 1) void
@@ -62,6 +63,11 @@ KERNEL output(buffer<int> y, int n) {
 //^ error: call of 'puts' in a kernel [io]
   assert(n > 3);
 //^ error: assertion in a kernel [assert]
+  if (n > 4)
+    __builtin_trap();
+//  ^ error: call of '__builtin_trap' in a kernel [assert]
+  std::abort();
+//^ error: call of 'abort' in a kernel [assert]
 }
 
 KERNEL leaving(buffer<int> y) {
