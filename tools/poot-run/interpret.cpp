@@ -49,7 +49,8 @@ Status interpretKernel(const Options &options, bool &clean) {
     if (!number || end == number || *end)
       return makeError(StatusCode::InvalidArgument, "--spec ", text,
                        ": NAME=NUMBER is needed");
-    programOptions.constants.emplace_back(text.substr(0, text.find('=')), value);
+    programOptions.constants.emplace_back(text.substr(0, text.find('=')),
+                                          value);
   }
   std::string name = options.kernel;
   Expected<kir::Module> module = loadModule(options.interpret, name);
