@@ -139,6 +139,8 @@ TEST(Host, AtomicsGiveTheOldValue) {
 TEST(Host, HalfTypesRoundEachOperation) {
   f16 a = static_cast<f16>(2048.0f), b = static_cast<f16>(1.0f);
   EXPECT_EQ(static_cast<float>(a + b + b), 2048.0f); // not 2050
+  bf16 c = static_cast<bf16>(256.0f), d = static_cast<bf16>(1.0f);
+  EXPECT_EQ(static_cast<float>(c + d + d), 256.0f); // not 258
   EXPECT_EQ(bit_cast<uint32_t>(1.0f), 0x3f800000u);
   EXPECT_EQ(clz(1u), 31u);
   EXPECT_EQ(ctz(0u), 32u);

@@ -568,7 +568,7 @@ SUITE_KERNEL(widths) {
   y[4 * id + 1] = float(d * d) + float(int64_t(d * 1e3));
   f16 h = f16(x[id]) * f16(x[id + 1]) + f16(a[id]);
   h += f16(0.5f);
-  bf16 b = bf16(x[id]);
+  bf16 b = bf16(x[id]) * bf16(x[id + 1]) + bf16(a[id]);
   y[4 * id + 2] = float(h) + float(f16(id)) + (h > f16(1));
   y[4 * id + 3] = float(b) * 2;
 }
