@@ -68,7 +68,9 @@ class Rule:
     exact     equal, NaN where the reference is NaN; `signed_zero` says whether
               the signs of zeros count
     ulp       within `ulps` units in the last place of the reference
-    bound     within `bound`, an array of absolute errors
+    bound     within `bound`, an array of absolute errors; a device, which may
+              compute what the semantics leave open in another way, and has the
+              exp and rsqrt of Vulkan, within `bound` and `device` together
     `family` names the function for tables of device tolerances.
     """
     name: str
@@ -76,6 +78,7 @@ class Rule:
     signed_zero: bool = True
     ulps: float = 0
     bound: np.ndarray = None
+    device: np.ndarray = 0
 
 
 def exact(signed_zero=True):
@@ -101,6 +104,7 @@ class Case:
     outputs: list
     accumulate: str  # "f32" or "f64"
     group: str = ""  # the function of this file that made it
+    view: str = ""   # what the operands are views by
 
 
 def tensor(shape, kind):
@@ -111,9 +115,11 @@ class Builder:
     """Writes one function."""
 
     border = "i8"  # the type in which i1 enters and leaves
+    view = ""      # how slots become operands, of builders from now on
 
     def __init__(self, op, kind, accumulate="f32"):
         self.op, self.kind, self.accumulate = op, kind, accumulate
+        self.view = Builder.view
         self.lines, self.arguments, self.outputs = [], [], []
         self.inputs, self.symbols, self.results = {}, [], []
         self.count = 0
@@ -124,7 +130,30 @@ class Builder:
         return f"%{self.count}"
 
     def slot(self, array, kind):
-        """A value that holds ARRAY."""
+        """A value that holds ARRAY: a slot, or a view of one."""
+        shape = array.shape
+        if self.view == "transposed" and len(shape) > 1:
+            order = [len(shape) - 1, *range(len(shape) - 1)]
+            text = f"graph.transpose {{}} {order}"
+            array = array.transpose([*range(1, len(shape)), 0])
+        elif self.view == "sliced" and shape:
+            text = (f"graph.slice {{}} offsets {[1] * len(shape)} strides "
+                    f"{[2] + [1] * (len(shape) - 1)}")
+            wider = np.zeros([2 * shape[0] + 1] + [n + 3 for n in shape[1:]],
+                             array.dtype)
+            inner = tuple(slice(1, n + 1) for n in shape[1:])
+            wider[(slice(1, None, 2), *inner)] = array
+            array = wider
+        elif self.view == "broadcast" and shape and (array == array[:1]).all():
+            text = f"graph.broadcast {{}} dims {list(range(len(shape)))}"
+            array = array[:1]
+        else:
+            return self.plain_slot(array, kind)
+        value = text.format(self.plain_slot(array, kind))
+        return self.value(f"{value} : {tensor(array.shape, kind)} -> "
+                          f"{tensor(shape, kind)}")
+
+    def plain_slot(self, array, kind):
         name = f"x{len(self.inputs)}"
         border = self.border if kind == "i1" else kind
         self.inputs[name] = np.ascontiguousarray(array).astype(NUMPY[border])
@@ -150,7 +179,7 @@ class Builder:
 
     def case(self, number):
         word = "".join(c if c.isalnum() else "_" for c in
-                       f"{self.op}_{self.kind}")
+                       f"{self.op}_{self.kind}{self.view and '_' + self.view}")
         name = f"{word}_{number}"
         types = ", ".join(f'{type} {{graph.name = "{output.name}"}}'
                           for (_, type), output in
@@ -161,7 +190,7 @@ class Builder:
             + [f"  return {', '.join(value for value, _ in self.results)} : "
                f"{', '.join(type for _, type in self.results)}", "}"])
         return Case(name, self.op, self.kind, self.symbols, text, self.inputs,
-                    self.outputs, self.accumulate)
+                    self.outputs, self.accumulate, view=self.view)
 
 
 def module(cases):
@@ -179,6 +208,7 @@ class Inputs:
     def __init__(self, seed, subnormals):
         self.rng = np.random.default_rng(seed)
         self.subnormals = subnormals
+        self.repeats = False  # all of a matrix or batch is like its first part
 
     def floats(self, shape, kind, low=-4.0, high=4.0, edges=True):
         """Random numbers, magnitudes 2^low to 2^high, with edge values."""
@@ -194,7 +224,10 @@ class Inputs:
         if edges and size >= 2 * len(special):
             places = self.rng.permutation(size)[:len(special)]
             values[places] = special
-        return round_to(values.reshape(shape), kind)
+        values = values.reshape(shape)
+        if self.repeats and len(shape) > 1:
+            values[:] = values[:1]
+        return round_to(values, kind)
 
     def ints(self, shape, kind, low=None, high=None):
         """Random integers of all magnitudes, with edge values, or uniform in
@@ -789,20 +822,47 @@ def golden(folder, name):
     return packed, values.reshape(-1, blocks * elements)
 
 
+# Enough columns for kernels that work on tiles.
+TALL = 37
+# Matrices of a few rows.
+STACK = (3, 5)
+
+
+def good_rows(folder, name, count):
+    """COUNT rows: those golden ones whose products stay in range, again and
+    again."""
+    packed, values = golden(folder, name)
+    size = len(packed) // len(values)
+    good = np.nonzero(np.all(np.abs(values) < 1e30, axis=1))[0]
+    rows = np.resize(good, count)
+    return b"".join(packed[size * row:][:size] for row in rows), values[rows]
+
+
+def tall(folder, name):
+    return good_rows(folder, name, TALL)
+
+
+def stack(folder, name):
+    packed, values = good_rows(folder, name, math.prod(STACK))
+    return packed, values.reshape(*STACK, -1)
+
+
 def write_golden_gguf(folder, path):
-    """A GGUF file with the tensors `golden.NAME`, a matrix, and `stack.NAME`,
-    pairs of its rows, for every packed type."""
+    """A GGUF file with the tensors `golden.NAME`, `tall.NAME` and `stack.NAME`,
+    for every packed type."""
     infos, data = b"", b""
     for name, (number, *_) in PACKED.items():
         packed, values = golden(folder, name)
         rows, columns = values.shape
-        for word, shape in ((f"golden.{name}", (rows, columns)),
-                            (f"stack.{name}", (rows // 2, 2, columns))):
+        for word, shape, stored in (
+                (f"golden.{name}", (rows, columns), packed),
+                (f"tall.{name}", (TALL, columns), tall(folder, name)[0]),
+                (f"stack.{name}", (*STACK, columns), stack(folder, name)[0])):
             infos += struct.pack("<Q", len(word)) + word.encode()
             infos += struct.pack(f"<I{len(shape)}QIQ", len(shape), *shape[::-1],
                                  number, len(data))
-            data += packed + bytes(-len(packed) % 32)
-    head = b"GGUF" + struct.pack("<IQQ", 3, 2 * len(PACKED), 0) + infos
+            data += stored + bytes(-len(stored) % 32)
+    head = b"GGUF" + struct.pack("<IQQ", 3, 3 * len(PACKED), 0) + infos
     pathlib.Path(path).write_bytes(head + bytes(-len(head) % 32) + data)
 
 
@@ -851,6 +911,18 @@ def stored_weight(b, symbol, name, shape, layout):
     return w, type
 
 
+def stored_product(x, w, kind, result, multiply):
+    """Reference and rule of a product with stored weights, which are rounded to
+    the type of X, KIND; a device may leave that out (G-packed_contraction-3)."""
+    rounded = round_to(w, kind)
+    reference, rule = product(x, rounded, kind, result, "f32",
+                              "packed_contraction", multiply)
+    slack = multiply(np.abs(x).astype(Wide),
+                     np.abs(w.astype(Wide) - rounded.astype(Wide)))
+    rule.device = slack + ulp(np.abs(reference) + slack, result) / 2
+    return reference, rule
+
+
 def stored_contractions(inputs, folder):
     """packed_contraction and packed_row_gather, in both layouts. Needs the
     weights of `write_golden_gguf`."""
@@ -881,24 +953,18 @@ def stored_contractions(inputs, folder):
                     w = b.value(f"graph.slice {w} offsets [{first}, 0] strides "
                                 f"[1, 1] : {type(layout)} -> {part}")
                 x = factor(inputs, (2, 3, columns), kind)
-                reference, rule = product(
-                    x, weights[first:last], kind, result, "f32",
-                    "packed_contraction", lambda x, w: np.matmul(x, w.T))
-                y = b.value(f"graph.packed_contraction {b.slot(x, kind)}, {w} "
-                            f": {tensor(x.shape, kind)}, {part} -> "
-                            f"{tensor(reference.shape, result)}")
-                b.output(y, result, reference, rule)
-                yield b
+                yield contraction(b, x, w, values[first:last], kind, part,
+                                  result)
 
-            if good.all():
-                stack = weights.reshape(rows // 2, 2, columns)
+            _, matrices = stack(folder, name)
+            if np.isfinite(round_to(matrices, kind)).all():
                 b = Builder("packed_contraction experts", tag)
-                w, type = stored_weight(b, f"stack.{name}", name, stack.shape,
-                                        layout)
+                w, type = stored_weight(b, f"stack.{name}", name,
+                                        matrices.shape, layout)
                 x = factor(inputs, (5, columns), kind)
-                indices = inputs.ints((5,), "i32", 0, rows // 2)
-                reference, rule = product(
-                    x, stack, kind, result, "f32", "packed_contraction",
+                indices = inputs.ints((5,), "i32", 0, len(matrices))
+                reference, rule = stored_product(
+                    x, matrices, kind, result,
                     lambda x, w: np.einsum("ik,ink->in", x, w[indices]))
                 y = b.value(
                     f"graph.packed_contraction {b.slot(x, kind)}, {w} experts "
@@ -907,6 +973,14 @@ def stored_contractions(inputs, folder):
                     f"{tensor(reference.shape, result)}")
                 b.output(y, result, reference, rule)
                 yield b
+
+            if kind == "f32":
+                _, wide = tall(folder, name)
+                b = Builder("packed_contraction", tag)
+                w, type = stored_weight(b, f"tall.{name}", name, wide.shape,
+                                        layout)
+                x = factor(inputs, (3, 7, columns), kind)
+                yield contraction(b, x, w, wide, kind, type(layout), result)
 
             b = Builder("packed_row_gather", f"{name}.{layout}->{kind}")
             w, type = stored_weight(b, f"golden.{name}", name, (rows, columns),
@@ -920,37 +994,65 @@ def stored_contractions(inputs, folder):
             yield b
 
     # Weights of another float type.
-    for stored, kind in (("f16", "f32"), ("bf16", "f32"), ("f32", "f16")):
-        x, w = factor(inputs, (4, 37), kind), factor(inputs, (9, 37), stored)
-        b = Builder("packed_contraction", f"{kind}*{stored}->f32")
-        reference, rule = product(x, round_to(w, kind), kind, "f32", "f32",
-                                  "packed_contraction",
-                                  lambda x, w: np.matmul(x, w.T))
-        y = b.value(f"graph.packed_contraction {b.slot(x, kind)}, "
-                    f"{b.slot(w, stored)} : {tensor(x.shape, kind)}, "
-                    f"{tensor(w.shape, stored)} -> {tensor((4, 9), 'f32')}")
-        b.output(y, "f32", reference, rule)
-        yield b
+    for stored, kind, result in (("f16", "f32", "f32"), ("bf16", "f32", "f32"),
+                                 ("f32", "f16", "f32"), ("f16", "f16", "f16"),
+                                 ("f16", "bf16", "bf16"),
+                                 ("f32", "f32", "f32")):
+        for shape, columns in (((4, 37), 9), ((1, 64), 33), ((2, 3, 64), 33),
+                               ((5, 7, 48), 35)):
+            yield float_contraction(inputs, kind, stored, result, shape,
+                                    columns)
+
+
+def contraction(b, x, w, values, kind, type, result):
+    """X times the weights W of TYPE, which are VALUES."""
+    reference, rule = stored_product(x, values, kind, result,
+                                     lambda x, w: np.matmul(x, w.T))
+    y = b.value(f"graph.packed_contraction {b.slot(x, kind)}, {w} : "
+                f"{tensor(x.shape, kind)}, {type} -> "
+                f"{tensor(reference.shape, result)}")
+    b.output(y, result, reference, rule)
+    return b
+
+
+def float_contraction(inputs, kind, stored, result, shape, columns):
+    x = factor(inputs, shape, kind)
+    w = factor(inputs, (columns, shape[-1]), stored)
+    b = Builder("packed_contraction", f"{kind}*{stored}->{result}")
+    return contraction(b, x, b.slot(w, stored), w, kind,
+                       tensor(w.shape, stored), result)
 
 
 UNIT = Wide(2) ** -24  # of f32, in which composites compute
 
 
-def row_bound(reference, slack, kind, family):
-    """Within SLACK of f32 roundings, then rounded to KIND."""
-    bound = slack + 0.501 * ulp(np.abs(reference) + slack, kind)
-    return Rule("bound", family, bound=np.asarray(bound, Wide))
+def row_bound(reference, slack, kind, family, more=0):
+    """Within SLACK of f32 roundings, MORE on a device, then rounded to KIND."""
+    def bound(slack):
+        return np.asarray(slack + 0.501 * ulp(np.abs(reference) + slack, kind),
+                          Wide)
+    return Rule("bound", family, bound=bound(slack),
+                device=bound(slack + more) - bound(slack))
+
+
+def device_exp(shifted, weights):
+    """How far quotients WEIGHTS of exponentials of SHIFTED numbers and their sum
+    may be off on a device beside the errors of an exact exp: Vulkan allows 3 +
+    2|x| ulp, of each exponential and so of the sum."""
+    relative = np.where(weights > 0, 2 * UNIT * (3 + 2 * np.abs(shifted)), 0)
+    return weights * (relative + (weights * relative).sum(-1, keepdims=True))
 
 
 def softmax_of(x):
-    """The softmax of wide numbers along the innermost dimension, and how far an
-    f32 one may be off."""
+    """The softmax of wide numbers along the innermost dimension, how far an f32
+    one may be off, and how much farther a device."""
     shifted = x - x.max(-1, keepdims=True)
     powers = np.exp(shifted)
     y = powers / powers.sum(-1, keepdims=True)
     # Relative: the difference is rounded, whose error exp takes to its result;
     # exp, one addition a term, the quotient.
-    return y, y * UNIT * (np.abs(shifted) + x.shape[-1] + 4) + Wide(2) ** -149
+    return (y, y * UNIT * (np.abs(shifted) + x.shape[-1] + 4) + Wide(2) ** -149,
+            device_exp(shifted, y))
 
 
 def softmax(inputs):
@@ -961,14 +1063,17 @@ def softmax(inputs):
                 x[1, :] = -1000.0   # all equal
                 x[2, 5:] = -math.inf
                 x[0, 3] = 300.0     # far above the others
-            b = Builder("softmax", kind)
-            reference, slack = softmax_of(x.astype(Wide))
-            slack = np.where(np.isnan(slack), Wide(0), slack)
-            y = b.value(f"graph.softmax {b.slot(x, kind)} : "
-                        f"{tensor(shape, kind)}")
-            b.output(y, kind, reference,
-                     row_bound(reference, slack, kind, "softmax"))
-            yield b
+            yield softmax_case(x, kind)
+
+
+def softmax_case(x, kind):
+    b = Builder("softmax", kind)
+    reference, slack, more = softmax_of(x.astype(Wide))
+    slack = np.where(np.isnan(slack), Wide(0), slack)
+    y = b.value(f"graph.softmax {b.slot(x, kind)} : {tensor(x.shape, kind)}")
+    b.output(y, kind, reference,
+             row_bound(reference, slack, kind, "softmax", more))
+    return b
 
 
 def norms(inputs):
@@ -1005,12 +1110,15 @@ def norm_case(inputs, op, kind, shape, parts):
         (np.abs(wide) * error).mean(-1, keepdims=True)
         / np.maximum(variance, Wide(epsilon)))
     error = error * root + np.abs(y) * (relative + 4 * UNIT)
+    # Vulkan's rsqrt is within 2 ulp, its division within 2.5.
+    more = np.abs(y) * 6 * UNIT
     text = f"graph.{op} {{}}"
     b = Builder(op, kind)
     operand, types = b.slot(x, kind), []
     if "scale" in parts:
         scale = arrays["scale"].astype(Wide)
         y, error = y * scale, error * np.abs(scale) + UNIT * np.abs(y * scale)
+        more = more * np.abs(scale)
     if "bias" in parts:
         y = y + arrays["bias"].astype(Wide)
         error = error + UNIT * np.abs(y)
@@ -1020,7 +1128,7 @@ def norm_case(inputs, op, kind, shape, parts):
                      + tensor((n,), per_kind[part]))
     text += f" epsilon {float(epsilon):.9g} : {tensor(shape, kind)}"
     value = b.value(text.format(operand) + "".join(types))
-    b.output(value, kind, y, row_bound(y, error, kind, op))
+    b.output(value, kind, y, row_bound(y, error, kind, op, more))
     return b
 
 
@@ -1030,31 +1138,33 @@ def rope(inputs):
             for outer, heads, width, rotated in (
                     ((), 1, 2, 2), ((2, 3), 4, 8, 8), ((2,), 3, 10, 6),
                     ((1, 1), 9, 64, 64)):
-                shape = outer + (heads, width)
-                x = inputs.floats(shape, kind, edges=False)
-                angles = inputs.floats(outer + (rotated,), "f32", -3, 1.5,
-                                       edges=False).astype(Wide)
-                cos = round_to(np.cos(angles), angle_kind)
-                sin = round_to(np.sin(angles), angle_kind)
-                index = np.arange(rotated)
-                partner = (index ^ 1 if pairs == "adjacent"
-                           else (index + rotated // 2) % rotated)
-                part = x[..., :rotated].astype(Wide)
-                a = part * cos[..., None, :].astype(Wide)
-                c = part[..., partner] * sin[..., None, :].astype(Wide)
-                reference = x.astype(Wide)
-                reference[..., :rotated] = a + c
-                slack = np.zeros(shape, Wide)
-                slack[..., :rotated] = 2 * UNIT * (np.abs(a) + np.abs(c))
-                b = Builder("rope", kind)
-                values = [b.slot(x, kind), b.slot(cos, angle_kind),
-                          b.slot(sin, angle_kind)]
-                y = b.value(f"graph.rope {pairs} {', '.join(values)} : "
-                            f"{tensor(shape, kind)}, "
-                            f"{tensor(cos.shape, angle_kind)}")
-                b.output(y, kind, reference,
-                         row_bound(reference, slack, kind, "rope"))
-                yield b
+                yield rope_case(inputs, kind, angle_kind, pairs, outer, heads,
+                                width, rotated)
+
+
+def rope_case(inputs, kind, angle_kind, pairs, outer, heads, width, rotated):
+    shape = outer + (heads, width)
+    x = inputs.floats(shape, kind, edges=False)
+    angles = inputs.floats(outer + (rotated,), "f32", -3, 1.5,
+                           edges=False).astype(Wide)
+    cos = round_to(np.cos(angles), angle_kind)
+    sin = round_to(np.sin(angles), angle_kind)
+    index = np.arange(rotated)
+    partner = (index ^ 1 if pairs == "adjacent"
+               else (index + rotated // 2) % rotated)
+    part = x[..., :rotated].astype(Wide)
+    a = part * cos[..., None, :].astype(Wide)
+    c = part[..., partner] * sin[..., None, :].astype(Wide)
+    reference = x.astype(Wide)
+    reference[..., :rotated] = a + c
+    slack = np.zeros(shape, Wide)
+    slack[..., :rotated] = 2 * UNIT * (np.abs(a) + np.abs(c))
+    b = Builder("rope", kind)
+    values = [b.slot(x, kind), b.slot(cos, angle_kind), b.slot(sin, angle_kind)]
+    y = b.value(f"graph.rope {pairs} {', '.join(values)} : "
+                f"{tensor(shape, kind)}, {tensor(cos.shape, angle_kind)}")
+    b.output(y, kind, reference, row_bound(reference, slack, kind, "rope"))
+    return b
 
 
 def attention(inputs):
@@ -1063,39 +1173,45 @@ def attention(inputs):
         for rows, tokens, heads, kv_heads, width, value_width, capacity in (
                 (1, 1, 1, 1, 4, 4, 1), (1, 1, 9, 3, 8, 8, 17),
                 (2, 3, 4, 2, 6, 5, 12), (2, 5, 2, 2, 16, 16, 33),
-                (1, 7, 3, 1, 4, 2, 64)):
+                (1, 7, 3, 1, 4, 2, 64), (2, 3, 4, 2, 12, 20, 19),
+                (1, 11, 6, 2, 64, 32, 300)):
             for paged in (False, True):
-                q = inputs.floats((rows, tokens, heads, width), kind, -2, 1,
-                                  edges=False)
-                slots = rows * capacity + (5 if paged else 0)
-                k = inputs.floats((slots, kv_heads, width), cache, -2, 1,
-                                  edges=False)
-                v = inputs.floats((slots, kv_heads, value_width), cache,
-                                  edges=False)
-                # Padding is -1, and counts as 0; the last may lie beyond.
-                pos = inputs.ints((rows, tokens), "i32", -1, capacity + 1)
-                table = np.arange(rows * capacity).reshape(rows, capacity)
-                if paged:
-                    table = inputs.rng.permutation(slots)[
-                        :rows * capacity].reshape(rows, capacity)
-                scale = np.float32(1 / math.sqrt(width))
-                yield attention_case(q, k, v, pos, table.astype(np.int32),
-                                     scale, kind, cache, paged)
+                yield random_attention(inputs, kind, cache, rows, tokens, heads,
+                                       kv_heads, width, value_width, capacity,
+                                       paged)
+
+
+def random_attention(inputs, kind, cache, rows, tokens, heads, kv_heads, width,
+                     value_width, capacity, paged):
+    q = inputs.floats((rows, tokens, heads, width), kind, -2, 1, edges=False)
+    slots = rows * capacity + (5 if paged else 0)
+    k = inputs.floats((slots, kv_heads, width), cache, -2, 1, edges=False)
+    v = inputs.floats((slots, kv_heads, value_width), cache, edges=False)
+    # Padding is -1, and counts as 0; the last may lie beyond.
+    pos = inputs.ints((rows, tokens), "i32", -1, capacity + 1)
+    table = np.arange(rows * capacity).reshape(rows, capacity)
+    if paged:
+        table = inputs.rng.permutation(slots)[
+            :rows * capacity].reshape(rows, capacity)
+    scale = np.float32(1 / math.sqrt(width))
+    return attention_case(q, k, v, pos, table.astype(np.int32), scale, kind,
+                          cache, paged)
 
 
 def attention_case(q, k, v, pos, table, scale, kind, cache, paged):
     rows, tokens, heads, width = q.shape
     group = heads // k.shape[1]
     # Cached numbers are converted to the query's type.
-    keys = round_to(k, kind).astype(Wide)[table].repeat(group, 2)
-    values = round_to(v, kind).astype(Wide)[table].repeat(group, 2)
+    def lines(cached):
+        return cached.astype(Wide)[table].repeat(group, 2)
+    keys, values = lines(round_to(k, kind)), lines(round_to(v, kind))
     wide = q.astype(Wide)
     scores = np.einsum("rthd,rchd->rthc", wide, keys) * Wide(scale)
     magnitude = np.einsum("rthd,rchd->rthc", np.abs(wide), np.abs(keys))
     visible = (np.arange(table.shape[1])[None, None, None, :]
                <= np.maximum(pos, 0)[:, :, None, None])
     masked = np.where(visible, scores, -np.inf)
-    weights, slack = softmax_of(masked)
+    weights, slack, more = softmax_of(masked)
     slack = np.where(visible, slack, 0)
     # exp takes the scores' errors to relative ones of the weights, and so does
     # the sum.
@@ -1109,23 +1225,59 @@ def attention_case(q, k, v, pos, table, scale, kind, cache, paged):
     size = np.einsum("rthc,rchv->rthv", weights, np.abs(values))
     error = (np.einsum("rthc,rchv->rthv", slack, np.abs(values))
              + UNIT * (table.shape[1] + 2) * size)
+    # A device may take keys and values as they are (G-attention-4).
+    key_error = np.where(visible, np.einsum(
+        "rthd,rchd->rthc", np.abs(wide), np.abs(lines(k) - keys)), 0)
+    more = more + weights * 2 * Wide(scale) * key_error.max(-1, keepdims=True)
+    more = (np.einsum("rthc,rchv->rthv", more, np.abs(values))
+            + np.einsum("rthc,rchv->rthv", weights, np.abs(lines(v) - values)))
     b = Builder("attention", f"{kind}*{cache}")
     operands = [b.slot(q, kind), b.slot(k, cache), b.slot(v, cache),
                 b.slot(pos, "i32")]
     types = [tensor(q.shape, kind), tensor(k.shape, cache),
              tensor(v.shape, cache), tensor(pos.shape, "i32")]
-    more = ""
+    slots = ""
     if paged:
-        more = f" slots {b.slot(table, 'i32')}"
+        slots = f" slots {b.slot(table, 'i32')}"
         types.append(tensor(table.shape, "i32"))
-    y = b.value(f"graph.attention {', '.join(operands)}{more} scale "
+    y = b.value(f"graph.attention {', '.join(operands)}{slots} scale "
                 f"{float(scale):.9g} : {', '.join(types)} -> "
                 f"{tensor(reference.shape, kind)}")
-    b.output(y, kind, reference, row_bound(reference, error, kind, "attention"))
+    b.output(y, kind, reference,
+             row_bound(reference, error, kind, "attention", more))
     return b
 
 
-COMPOSITES = [softmax, norms, rope, attention]
+def views(inputs):
+    """Composites whose operands are views of slots."""
+    for view in ("transposed", "sliced", "broadcast"):
+        Builder.view, inputs.repeats = view, view == "broadcast"
+        try:
+            made = list(composites_of_views(inputs))
+        finally:
+            Builder.view, inputs.repeats = "", False
+        yield from made
+
+
+def composites_of_views(inputs):
+    for kind in ("f32", "f16"):
+        for shape in ((3, 40), (2, 5, 7)):
+            yield softmax_case(inputs.floats(shape, kind, edges=False), kind)
+            yield norm_case(inputs, "rms_norm", kind, shape, ("scale",))
+            yield norm_case(inputs, "layer_norm", kind, shape,
+                            ("scale", "bias"))
+        for pairs in ("halves", "adjacent"):
+            yield rope_case(inputs, kind, "f32", pairs, (2, 3), 2, 12, 8)
+        for stored in ("f32", "f16"):
+            for shape, columns in (((3, 64), 9), ((2, 5, 36), 33)):
+                yield float_contraction(inputs, kind, stored, "f32", shape,
+                                        columns)
+        for paged in (False, True):
+            yield random_attention(inputs, kind, "f32", 2, 3, 4, 2, 8, 12, 20,
+                                   paged)
+
+
+COMPOSITES = [softmax, norms, rope, attention, views]
 
 
 # --- Random words -------------------------------------------------------------

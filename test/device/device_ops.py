@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
-"""Runs the cases of test/Eval/cases.py on Vulkan drivers and compares them with
-their references.
+"""Runs the cases of test/Eval/cases.py on Vulkan drivers and the interpreter, and
+compares them with their references.
 
     device_ops.py --bin build/bin                 a sample, every driver here
     device_ops.py --bin build/bin --all           every case, and self-checks
     device_ops.py --bin build/bin --write-docs    also writes docs/ops.md
 
-The sample holds one case of every op and element type. Prints a table of cases
+The sample holds one case of every op and element type, and of every way in which
+operands are views. Prints a table of cases
 and largest errors per op and driver. Fails when a case doesn't compile or run,
 when an output is outside its tolerance, or when docs/ops.md isn't what the
 cases and tolerances give.
@@ -36,13 +37,32 @@ sys.path.insert(0, str(TOP / "test/Eval"))
 import cases  # noqa: E402
 import numpy_ops  # noqa: E402
 
-MANIFESTS = {
-    "lavapipe": ["/usr/share/vulkan/icd.d/lvp_icd.x86_64.json",
-                 "/usr/share/vulkan/icd.d/lvp_icd.aarch64.json"],
-    "swiftshader": ["/usr/lib/chromium/vk_swiftshader_icd.json"],
+
+@dataclasses.dataclass
+class Driver:
+    target: str
+    manifests: list = dataclasses.field(default_factory=list)  # of Vulkan
+    flags: list = dataclasses.field(default_factory=list)  # of poot-run
+
+    def environment(self):
+        """What poot-run needs to find it; None if it isn't installed."""
+        if not self.manifests:
+            return dict(os.environ)
+        manifest = next(filter(os.path.exists, self.manifests), None)
+        return manifest and dict(os.environ, VK_ICD_FILENAMES=manifest,
+                                 LP_NUM_THREADS="0")
+
+
+DRIVERS = {
+    "lavapipe": Driver("vulkan:f16",
+                       ["/usr/share/vulkan/icd.d/lvp_icd.x86_64.json",
+                        "/usr/share/vulkan/icd.d/lvp_icd.aarch64.json"]),
+    # It has 32-bit types alone.
+    "swiftshader": Driver("vulkan:base",
+                          ["/usr/lib/chromium/vk_swiftshader_icd.json"]),
+    # Under the sanitizer, whose reports are failures.
+    "interp": Driver("interp", flags=["--device", "interp", "--sanitize"]),
 }
-# SwiftShader has 32-bit types alone.
-TARGETS = {"lavapipe": "vulkan:f16", "swiftshader": "vulkan:base"}
 BASE_KINDS = {"i1", "i32", "f32"}
 
 # How far a function of f32 may be off: units in the last place, and an absolute
@@ -60,6 +80,9 @@ FUNCTIONS = {
 # isn't.
 FLUSHED = 2.0 ** -126
 
+
+# Ops whose error is that of several steps.
+STEPS = {"softmax", "rms_norm", "layer_norm", "rope", "attention"}
 
 # Vulkan has these on f32 alone; f16 and bf16 go through it.
 NOT_ON_F64 = {f"unary {name}" for name in cases.TRANSCENDENTAL
@@ -88,6 +111,9 @@ def function_tolerance(op, kind):
 
 def rule_for(case, output):
     tolerance = function_tolerance(case.op, output.kind)
+    if tolerance is None and output.rule.name == "bound":
+        return dataclasses.replace(
+            output.rule, bound=output.rule.bound + output.rule.device)
     if tolerance is None:
         return output.rule
     ulps, absolute = tolerance
@@ -102,7 +128,7 @@ def check(case, output, got):
     output = dataclasses.replace(output, rule=rule_for(case, output))
     if output.kind in cases.FORMAT and got.shape == output.reference.shape:
         least = 2.0 ** cases.FORMAT[output.kind][1]
-        if case.group == "packed":
+        if case.group in ("packed", "stored_contractions"):
             least = 12 * 2.0 ** -127  # mxfp4 may have a subnormal scale
         small = ((np.abs(output.reference) <= least) & (np.abs(got) <= least)
                  & (case.group != "moves"))
@@ -117,7 +143,8 @@ def all_cases(options, target):
     cases.Builder.border = "i32" if target == "vulkan:base" else "i8"
     found = []
     for case in cases.all_cases(options.golden,
-                                lambda group: group is cases.moves):
+                                lambda group: group is cases.moves,
+                                composites=True):
         if target == "vulkan:base" and not kinds_of(case) <= BASE_KINDS:
             continue
         # Devices accumulate in f32; the oracle's other mode isn't theirs.
@@ -129,10 +156,10 @@ def all_cases(options, target):
 
 
 def sample(chosen):
-    """One case of every op and type, always the same, the larger ones first."""
+    """One case of every op, type and view, always the same."""
     groups = collections.OrderedDict()
     for case in chosen:
-        groups.setdefault((case.op, case.kind), []).append(case)
+        groups.setdefault((case.op, case.kind, case.view), []).append(case)
     return [group[zlib.crc32(group[0].name.encode()) % len(group)]
             for group in groups.values()]
 
@@ -145,24 +172,20 @@ def tool(command, environment=None):
     process = subprocess.run([str(word) for word in command], text=True,
                              capture_output=True, env=environment)
     if process.returncode != 0:
-        # Without the stack of a crash.
-        message = "\n".join(line for line in process.stderr.splitlines()
-                            if not re.match(r"\s*#\d+ ", line))
+        # Without the stack of a crash, and of a self-check what is wrong.
+        message = "\n".join(
+            [line for line in process.stdout.splitlines() if "WRONG" in line]
+            + [line for line in process.stderr.splitlines()
+               if not re.match(r"\s*#\d+ ", line)])
         raise Failure(f"{' '.join(map(str, command))}\n"
                       f"gave {process.returncode}: {message[-2000:]}")
     return process.stdout
 
 
-def environment_for(manifest):
-    environment = dict(os.environ, VK_ICD_FILENAMES=manifest,
-                       LP_NUM_THREADS="0")
-    return environment
-
-
-def run_batch(options, folder, number, driver, manifest, batch):
+def run_batch(options, folder, number, name, batch):
     """Compiles and runs BATCH; a list of failures. Outputs are files."""
-    target = TARGETS[driver]
-    name = f"{driver}{number}"
+    driver = DRIVERS[name]
+    name = f"{name}{number}"
     graph, bundle = folder / f"{name}.mlir", folder / f"{name}.poot"
     graph.write_text(cases.module(batch))
     written = {}
@@ -176,16 +199,14 @@ def run_batch(options, folder, number, driver, manifest, batch):
     weights = folder / "golden.gguf"
     try:
         tool([options.bin / "poot-compile", graph, "-o", bundle,
-              f"--target={target}"]
+              f"--target={driver.target}"]
              + ([] if options.all else ["--no-test-vectors"]))
-        environment = environment_for(manifest)
-        tool([options.bin / "poot-run", bundle, "--manifest",
-              folder / f"{name}.json"]
+        run = [options.bin / "poot-run", bundle] + driver.flags
+        tool(run + ["--manifest", folder / f"{name}.json"]
              + (["--weights", weights] if batch[0].symbols else []),
-             environment)
+             driver.environment())
         if options.all:
-            tool([options.bin / "poot-run", bundle, "--self-check"],
-                 environment)
+            tool(run + ["--self-check"], driver.environment())
     except Failure as failure:
         return [str(failure)]
     return []
@@ -207,14 +228,13 @@ def batches(chosen, size):
             yield group[start:start + size]
 
 
-def run_driver(options, folder, driver, manifest, chosen):
+def run_driver(options, folder, driver, chosen):
     """Rows of the table, and failures."""
     failures = []
     numbered = list(enumerate(batches(chosen, options.batch)))
     with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
         for result in pool.map(lambda item: run_batch(
-                options, folder, item[0], driver, manifest, item[1]),
-                numbered):
+                options, folder, item[0], driver, item[1]), numbered):
             failures += result
     rows = collections.OrderedDict()
     place = {case.name: f"{driver}{number}" for number, batch in numbered
@@ -242,7 +262,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--bin", required=True, type=pathlib.Path,
                         help="folder of poot's tools")
-    parser.add_argument("--driver", action="append", choices=list(MANIFESTS),
+    parser.add_argument("--driver", action="append", choices=list(DRIVERS),
                         help="instead of every driver here")
     parser.add_argument("--all", action="store_true",
                         help="every case instead of the sample, and the "
@@ -271,20 +291,16 @@ def main():
 
 def run(options, folder):
     cases.write_golden_gguf(options.golden, folder / "golden.gguf")
-    drivers = [(driver, next((path for path in MANIFESTS[driver]
-                              if os.path.exists(path)), None))
-               for driver in options.driver or MANIFESTS]
     failures, count, tables = [], 0, {}
-    for driver, manifest in drivers:
-        if manifest is None:
+    for driver in options.driver or DRIVERS:
+        if DRIVERS[driver].environment() is None:
             failures.append(f"{driver} isn't installed")
             continue
-        chosen = all_cases(options, TARGETS[driver])
+        chosen = all_cases(options, DRIVERS[driver].target)
         if not options.all and not options.only:
             chosen = sample(chosen)
         count += len(chosen)
-        tables[driver], found = run_driver(options, folder, driver, manifest,
-                                           chosen)
+        tables[driver], found = run_driver(options, folder, driver, chosen)
         failures += found
         print_table(driver, tables[driver])
         print(f"{driver}: {len(chosen)} cases, {len(found)} failures\n",
@@ -309,7 +325,22 @@ def tolerance_text(case, output):
                 + (f" + 2^{int(np.log2(absolute))}" if absolute else ""))
     if output.rule.name == "exact":
         return "equal"
-    return "sum"
+    return "steps" if case.op in STEPS else "sum"
+
+
+def join_packed(kinds):
+    """KINDS with one for all packed types that have the others in common."""
+    word = re.compile(rf"({'|'.join(cases.PACKED)})(\.\w+)?")
+    found = {}
+    for kind in kinds:
+        match = word.search(kind)
+        found.setdefault(word.sub("packed", kind), set()).update(
+            match.groups()[:1] if match else [])
+    for kind, names in found.items():
+        missing = [name for name in cases.PACKED if name not in names]
+        if "packed" in kind and missing:
+            kind = kind.replace("packed", f"packed (not {', '.join(missing)})")
+        yield kind
 
 
 def documentation(options):
@@ -325,18 +356,14 @@ def documentation(options):
                 row[1].setdefault(tolerance_text(case, output), set()).add(
                     output.kind)
     def types(kinds):
-        kinds = sorted(kinds, key=lambda kind: [
-            order.get(part, -1) for part in kind.split("->")])
+        kinds = sorted(join_packed(kinds), key=lambda kind: [
+            order.get(part, len(order)) for part in re.split(r"->|\*", kind)])
         if len(kinds) == len(cases.ALL) ** 2:
             return "any to any"
         if set(kinds) == set(cases.ALL):
             return "all"
         if set(kinds) == set(cases.NUMBERS):
             return "all but i1"
-        if {kind.split("->")[0] for kind in kinds} == set(cases.PACKED):
-            return ("all packed to "
-                    + ", ".join(dict.fromkeys(kind.split("->")[1]
-                                              for kind in kinds)))
         return ", ".join(kind.replace("->", " to ") for kind in kinds)
     for op, (targets, tolerances) in rows.items():
         text = "; ".join(
@@ -354,16 +381,22 @@ OPS_HEAD = """\
 What each target has, by element type. Every pair of op and type in this table
 is compiled, run and compared with its reference by `test/device/device_ops.py`,
 which also writes the table: vulkan:f16 on lavapipe, vulkan:base on SwiftShader.
+The interpreter has what vulkan:f16 has, and runs every case under its sanitizer.
 
 vulkan:base has i1, i32 and f32 and reads packed weights; vulkan:f16 has every
 type. The transcendental functions other than rsqrt, and pow, aren't available
 on f64: a graph that uses them so is refused with an error that names the op.
+*a\*b* are the types of left operand and weights, or of query and cache; *packed* is
+every packed type.
 
 *equal*: the result is the reference, bit for bit but for NaN payloads and, where
 `docs/graph-semantics.md` leaves it open, the sign of zero. *n ulp*: within n units in the
 last place of the exact value, plus the absolute error that follows. *sum*: n
 roundings of Σ|x| or Σ|a·b| in f32 (f64 for f64) for n terms, and one of the
-result. Subnormal numbers may be taken as zero, but moves keep them.
+result; packed weights may be left unrounded. *steps*: the roundings of the op's
+f32 computation, with Vulkan's exp (3 + 2|x| ulp), rsqrt and division, carried
+through its formula, and one of the result; keys, values and weights of attention
+may be left unrounded. Subnormal numbers may be taken as zero, but moves keep them.
 
 | op | vulkan:base | vulkan:f16 | tolerance |
 |---|---|---|---|

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Random graphs on Vulkan drivers against the oracle.
+"""Random graphs on Vulkan drivers and the interpreter against the oracle.
 
     random_graphs.py --bin build/bin --seed 1 --count 60
 
@@ -379,24 +379,23 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--bin", required=True, type=pathlib.Path)
     parser.add_argument("--driver", default="lavapipe",
-                        choices=list(device_ops.MANIFESTS))
+                        choices=list(device_ops.DRIVERS))
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--count", type=int, default=60)
     parser.add_argument("--keep", type=pathlib.Path,
                         help="leave all files in this folder")
     options = parser.parse_args()
-    manifest = next((path for path in device_ops.MANIFESTS[options.driver]
-                     if os.path.exists(path)), None)
-    if manifest is None:
+    driver = device_ops.DRIVERS[options.driver]
+    if driver.environment() is None:
         print(f"{options.driver} isn't installed", file=sys.stderr)
         return 1
     with tempfile.TemporaryDirectory() as temporary:
         folder = options.keep or pathlib.Path(temporary)
         folder.mkdir(parents=True, exist_ok=True)
-        return run(options, folder, device_ops.environment_for(manifest))
+        return run(options, folder, driver)
 
 
-def run(options, folder, environment):
+def run(options, folder, driver):
     failures = 0
     # Graphs of a bundle share its start; a failing one is in few others.
     for start in range(options.seed, options.seed + options.count, 20):
@@ -424,10 +423,10 @@ def run(options, folder, environment):
             device_ops.tool([options.bin / "poot-compile",
                              folder / "graphs.mlir", "-o",
                              folder / "graphs.poot", "--no-test-vectors",
-                             "--target=vulkan:base"])
+                             "--target=" + driver.target])
             device_ops.tool([options.bin / "poot-run", folder / "graphs.poot",
-                             "--manifest", folder / "device.json"],
-                            environment)
+                             "--manifest", folder / "device.json"]
+                            + driver.flags, driver.environment())
         except device_ops.Failure as failure:
             print(failure, file=sys.stderr)
             failures += len(graphs)
