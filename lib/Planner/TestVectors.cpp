@@ -1,9 +1,9 @@
 //===- TestVectors.cpp - Seeded checks of kernels -------------------------===//
 
 #include "TestVectors.h"
-#include "UserKernels.h"
 #include "Poot/Dialect/Graph/ElementTypes.h"
 #include "Poot/Eval/Eval.h"
+#include "UserKernels.h"
 #include "poot/bundle/test_vector.h"
 #include "poot/weights/block_decode.h"
 #include "poot/weights/planar.h"
@@ -138,6 +138,11 @@ static double largestOf(const eval::Tensor &tensor) {
   return largest;
 }
 
+/// Half a unit in the last place of a half type, relative; 0 for f32.
+static double roundingOf(Type element) {
+  return element.isF16() ? 0x1p-11 : element.isBF16() ? 0x1p-8 : 0;
+}
+
 /// What a device may differ by. Vulkan promises little for the transcendental
 /// functions; the figures are those that GPUs keep in practice. Sums of `n`
 /// terms of a magnitude differ by their order: by about the magnitude and the
@@ -178,19 +183,25 @@ static Tolerance tolerance(const KernelRequest &request, Type element,
     magnitude = largestOf(operands[0]) * largestOf(operands[1]);
   if (terms > 1)
     result = {1e-6 * magnitude * std::sqrt(double(terms)), 1e-4};
+  // The oracle rounds weights to the type of the left operand, a device need
+  // not.
+  if (isa<PackedContractionOp>(op) &&
+      request.inputs[1].element != request.inputs[0].element)
+    result.absolute += roundingOf(request.inputs[0].element) * magnitude *
+                       std::sqrt(double(terms));
   if (auto attention = dyn_cast<AttentionOp>(op);
       attention && !isAttentionJoin(request)) {
     // Errors of scores, which are sums of products of at most 16, are relative
     // ones of their exponentials and of the exponentials' sum, beside those of
-    // exp itself. The result is a mean of values of at most 4, for which the
-    // oracle rounds the weights to the query's type.
+    // exp itself. The result is a mean of values of at most 4. The oracle
+    // rounds keys, values and weights to the query's type, a device need not.
     const OperandLayout &query = request.inputs[0];
-    double score = 1e-6 * 16 * std::sqrt(double(query.shape.back())) *
+    double rounding = roundingOf(query.element);
+    double cached = request.inputs[1].element == query.element ? 0 : rounding;
+    double score = (1e-6 + cached) * 16 *
+                   std::sqrt(double(query.shape.back())) *
                    std::abs(attention.getScale().convertToDouble());
-    double rounding = query.element.isF16()    ? 0x1p-11
-                      : query.element.isBF16() ? 0x1p-8
-                                               : 0;
-    result = {4 * (2 * score + 1e-5 + rounding), 2e-5};
+    result = {4 * (2 * score + 1e-5 + rounding + cached), 2e-5};
   }
   if (element.isF16())
     result.relative += 1e-3;
