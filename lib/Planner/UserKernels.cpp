@@ -310,10 +310,10 @@ static bool fuse(const UserKernel &kernel, const Pattern::Match &match,
   YieldOp::create(builder, last->getLoc(), mapping.lookup(last->getResult(0)));
   last->getResult(0).replaceAllUsesWith(fused.getResult());
   // A cast of an operand may have other users.
-  for (auto [i, op] : llvm::reverse(llvm::enumerate(ops)))
-    if (i >= numCasts || op->use_empty()) {
-      erased.insert(op);
-      op->erase();
+  for (size_t i = ops.size(); i-- > 0;)
+    if (i >= numCasts || ops[i]->use_empty()) {
+      erased.insert(ops[i]);
+      ops[i]->erase();
     }
   return true;
 }
