@@ -909,6 +909,33 @@ def launching(table, bundle, graph):
         files={"m.mlir": KERNEL.replace("f32", "i8")})  # fmt: skip
 
 
+def own_kernels(table):
+    table.group = "Kernels of one's own (poot-compile --kernel)"
+
+    def implements(pattern, kernel=KERNEL):
+        return kernel.replace("{work", f'{{kernel.attributes = {{implements = "{pattern}"}}, work')
+
+    def add(name, content, pattern, file="k.mlir", input=ADD):
+        files = {"g.mlir": input} if content is None else {"g.mlir": input, file: content}
+        table.add(name, f"poot-compile g.mlir -o g.poot --kernel {file}", pattern, files=files)
+
+    add("missing file", None, r"k\.mlir:0:0: error: cannot open input file 'k\.mlir': No such file")
+    add("folder", FOLDER, r"k\.mlir:0:0: error: cannot open .*Is a directory")
+    add("syntax error", KERNEL.replace("func @k", "func k"), r"k\.mlir:1:13: error: ")
+    add("JSON of something else", '{"runs": []}', r"k\.kir\.json: is no KIR", file="k.kir.json")
+    add("a graph", ADD, r"k\.mlir:1:1: error: 'graph\.const' does not belong in a file of kernels")
+    add("a kernel that implements nothing", KERNEL,
+        r"k\.mlir:0:0: error: holds no kernel that says what it implements; POOT_IMPLEMENTS")  # fmt: skip
+    add("unknown pattern", implements("sillu"),
+        r"k\.mlir:1:1: error: kernel 'k' can't implement 'sillu': .* allowed are silu, .*layer_norm")  # fmt: skip
+    add("pattern nested 100,000 deep", implements("neg(" * 100000 + "x" + ")" * 100000),
+        r"k\.mlir:1:1: error: .* pattern of 500001 characters; a pattern has at most 1000")  # fmt: skip
+    add("pattern of too many ops", implements("neg(" * 17 + "x" + ")" * 17), r"has 17 ops; a pattern has at most 16")
+    add("a buffer too few", implements("add"), r"kernel 'k' has 1 buffers and 0 words .* 'add' has 3 buffers")
+    add("for a kernel instead of a graph", KERNEL, r"--kernel is for graphs and models, and the input holds kernels",
+        input=KERNEL)  # fmt: skip
+
+
 def kernel_files(table):
     table.group = "Kernels as text (.kir.json)"
     run = "poot-run --interpret k.kir.json --input 0=zeros:4 --input 1=zeros:4"
@@ -1128,5 +1155,6 @@ def all_cases(binaries, flatc, schema, folder):
     bundles(table, bundle, others)
     running(table, bundle)
     launching(table, read(compiled(binaries, folder, "shift.mlir", SHIFT)), bundle.bytes)
+    own_kernels(table)
     kernel_files(table)
     return table.cases
