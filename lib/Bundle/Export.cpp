@@ -317,6 +317,8 @@ LogicalResult Exporter::exportKernel(kernel::FuncOp func, Compile compile,
         type.getSize() * kernel::getElementBytes(type.getElementType());
   });
   entry->location = describe(func.getLoc());
+  if (auto variant = func->getAttrOfType<StringAttr>(planner::kVariantAttr))
+    entry->variant = variant.str();
   if (auto test = func->getAttrOfType<DictionaryAttr>(planner::kTestVectorAttr))
     entry->tests.push_back(exportTestVector(test));
   for (const std::string &feature : entry->required_features)

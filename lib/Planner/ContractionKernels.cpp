@@ -466,11 +466,9 @@ FailureOr<GeneratedKernel> makePackedRows(const LibraryRequest &r) {
 FailureOr<GeneratedKernel> makeRepack(const LibraryRequest &r) {
   const OperandLayout &from = r.request.inputs[0];
   const OperandLayout &to = r.request.outputs[0];
-  auto type = cast<PackedType>(to.element);
-  if (type.getLayout() != PackedLayout::Planar || from.offset != 0 ||
-      to.offset != 0 || !from.isDense() || !to.isDense())
-    return emitError(r.loc) << "only whole weights of layout gguf can be "
-                               "repacked, to planar";
+  if (from.offset != 0 || to.offset != 0 || !from.isDense() || !to.isDense())
+    return emitError(r.loc)
+           << "only whole weights can be repacked, not slices of them";
   int64_t elements = to.shape.back(), rows = 1;
   for (int64_t extent : ArrayRef(to.shape).drop_back())
     rows *= extent;
@@ -479,7 +477,8 @@ FailureOr<GeneratedKernel> makeRepack(const LibraryRequest &r) {
   kernel.bind(1, 1);
   kernel.set("rows", rows);
   kernel.set("elements", elements);
-  kernel.launchInvocations(rows * getPackedRowBytes(type) / 4);
+  kernel.launchInvocations(rows *
+                           getPackedRowBytes(cast<PackedType>(to.element)) / 4);
   return r.finish(kernel);
 }
 

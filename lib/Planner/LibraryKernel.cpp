@@ -152,6 +152,30 @@ void LibraryKernel::launchWorkgroups(int64_t count) {
   grid = linearGrid(count);
 }
 
+/// Puts the buffers of a kernel into the order of their operands, which
+/// `operands` gives for each argument.
+static void sortBuffers(kernel::FuncOp func,
+                        SmallVectorImpl<unsigned> &operands) {
+  unsigned count = func.getNumBuffers();
+  SmallVector<unsigned> order = llvm::to_vector(llvm::seq(0u, count));
+  llvm::stable_sort(
+      order, [&](unsigned a, unsigned b) { return operands[a] < operands[b]; });
+  Block &entry = func.getBody().front();
+  SmallVector<Type> types;
+  SmallVector<unsigned> sorted;
+  for (unsigned i : order) {
+    BlockArgument old = entry.getArgument(i);
+    types.push_back(old.getType());
+    sorted.push_back(operands[i]);
+    old.replaceAllUsesWith(entry.insertArgument(count + types.size() - 1,
+                                                old.getType(), old.getLoc()));
+  }
+  entry.eraseArguments(0, count);
+  llvm::append_range(types, func.getArgumentTypes().drop_front(count));
+  llvm::copy(sorted, operands.begin());
+  func.setFunctionType(FunctionType::get(func.getContext(), types, {}));
+}
+
 FailureOr<GeneratedKernel> LibraryKernel::finish(OpBuilder &builder,
                                                  StringRef name) {
   if (failed || mlir::failed(kernel::fillDefaultHooks(func)))
@@ -176,6 +200,8 @@ FailureOr<GeneratedKernel> LibraryKernel::finish(OpBuilder &builder,
       assert(operand != KernelArguments::kNone && "every argument is bound");
       kernel.operands.push_back(operand);
     }
+  sortBuffers(func, kernel.operands);
+  func->setAttr(kVariantAttr, func.getSymNameAttr());
   func.setSymName(name);
   func->remove();
   builder.insert(func);

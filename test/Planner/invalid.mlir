@@ -42,10 +42,12 @@ func.func @too_long(%x: tensor<1x40000000xf32> {graph.name = "x"}) -> (tensor<1x
 
 // -----
 
-graph.const @w : !graph.packed<q8_0, planar, 4x32>
-func.func @planar() -> (tensor<4x32xf32> {graph.name = "y"}) {
-  // expected-error @+1 {{the planner has no kernels yet for weights of the layout 'planar'; use gguf}}
-  %w = graph.get @w : !graph.packed<q8_0, planar, 4x32>
-  %y = graph.packed_dequant %w : !graph.packed<q8_0, planar, 4x32> -> tensor<4x32xf32>
+graph.const @w : !graph.packed<q8_0, gguf, 6x32>
+func.func @part() -> (tensor<4x32xf32> {graph.name = "y"}) {
+  %w = graph.get @w : !graph.packed<q8_0, gguf, 6x32>
+  %s = graph.slice %w offsets [1, 0] strides [1, 1] : !graph.packed<q8_0, gguf, 6x32> -> !graph.packed<q8_0, gguf, 4x32>
+  // expected-error @+1 {{only whole weights can be repacked, not slices of them}}
+  %p = graph.repack %s : !graph.packed<q8_0, gguf, 4x32> -> !graph.packed<q8_0, planar, 4x32>
+  %y = graph.packed_dequant %p : !graph.packed<q8_0, planar, 4x32> -> tensor<4x32xf32>
   return %y : tensor<4x32xf32>
 }

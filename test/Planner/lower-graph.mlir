@@ -77,7 +77,7 @@ func.func @literals(%x: tensor<3xf32> {graph.name = "x"}) -> (tensor<3xf32> {gra
 // CHECK-NEXT: %[[V4:[0-9]+]] = plan.buffer const "literal.1" bytes 12
 // CHECK-NEXT: %[[V5:[0-9]+]] = plan.dispatch @scatter_i32_nx4 grid {{.*}}(%[[V0]], %[[V1]], %[[V3]]) [#plan.arg<read 0 : 8>, #plan.arg<read 0 : 32>, #plan.arg<read_write 0 : -1>] metadata [#plan.extent<@cache>]
 // CHECK-NEXT: %[[V6:[0-9]+]] = plan.dispatch @scatter_i32_nx4 grid {{.*}}(%[[V0]], %[[V1]], %[[V3]]) [#plan.arg<read 0 : 8>, #plan.arg<read 0 : 32>, #plan.arg<read_write 0 : -1>] metadata [#plan.extent<@cache>]
-// CHECK-NEXT: %[[V7:[0-9]+]] = plan.dispatch @gather_f32_3x4 grid {{.*}}(%[[V3]], %[[V4]], %[[V2]]) [#plan.arg<read 0 : -1>, #plan.arg<read 0 : 12>, #plan.arg<write 0 : 48>] metadata [#plan.extent<@cache>]
+// CHECK-NEXT: %[[V7:[0-9]+]] = plan.dispatch @gather_f32_3x4 grid {{.*}}(%[[V3]], %[[V4]], %[[V2]]) [#plan.arg<read 0 : -1 touches 48>, #plan.arg<read 0 : 12>, #plan.arg<write 0 : 48>] metadata [#plan.extent<@cache>]
 func.func @in_place(%i: tensor<2xi32> {graph.name = "i"}, %u: tensor<2x4xf32> {graph.name = "u"}) -> (tensor<3x4xf32> {graph.name = "y"}) {
   %old = graph.get @cache : tensor<?x4xf32>
   %a = graph.scatter %old, %i, %u : tensor<?x4xf32>, tensor<2xi32>, tensor<2x4xf32>
@@ -141,9 +141,9 @@ func.func @packed() -> (tensor<4x32xf32> {graph.name = "y"}) {
 // CHECK-NEXT: %[[V0:[0-9]+]] = plan.buffer slot "i" bytes 28 type tensor<7xi32>
 // CHECK-NEXT: %[[V1:[0-9]+]] = plan.buffer output "y" bytes 28672 type tensor<7x1024xf32>
 // CHECK-NEXT: %[[V2:[0-9]+]] = plan.buffer const "table" bytes 286720000
-// CHECK-NEXT: %[[V3:[0-9]+]] = plan.dispatch @gather_f32_7x1024 grid {{.*}}(%[[V2]], %[[V0]], %[[V1]]) [#plan.arg<read 0 : 95576064>, #plan.arg<read 0 : 28>, #plan.arg<read_write 0 : 28672>] metadata []
-// CHECK-NEXT: %[[V4:[0-9]+]] = plan.dispatch @gather_f32_7x1024.1 grid {{.*}}(%[[V2]], %[[V0]], %[[V1]]) [#plan.arg<read 95576064 : 95576064>, #plan.arg<read 0 : 28>, #plan.arg<read_write 0 : 28672>] metadata []
-// CHECK-NEXT: %[[V5:[0-9]+]] = plan.dispatch @gather_f32_7x1024.2 grid {{.*}}(%[[V2]], %[[V0]], %[[V1]]) [#plan.arg<read 191152128 : 95567872>, #plan.arg<read 0 : 28>, #plan.arg<read_write 0 : 28672>] metadata []
+// CHECK-NEXT: %[[V3:[0-9]+]] = plan.dispatch @gather_f32_7x1024 grid {{.*}}(%[[V2]], %[[V0]], %[[V1]]) [#plan.arg<read 0 : 95576064 touches 28672>, #plan.arg<read 0 : 28>, #plan.arg<read_write 0 : 28672>] metadata []
+// CHECK-NEXT: %[[V4:[0-9]+]] = plan.dispatch @gather_f32_7x1024.1 grid {{.*}}(%[[V2]], %[[V0]], %[[V1]]) [#plan.arg<read 95576064 : 95576064 touches 28672>, #plan.arg<read 0 : 28>, #plan.arg<read_write 0 : 28672>] metadata []
+// CHECK-NEXT: %[[V5:[0-9]+]] = plan.dispatch @gather_f32_7x1024.2 grid {{.*}}(%[[V2]], %[[V0]], %[[V1]]) [#plan.arg<read 191152128 : 95567872 touches 28672>, #plan.arg<read 0 : 28>, #plan.arg<read_write 0 : 28672>] metadata []
 func.func @too_large(%i: tensor<7xi32> {graph.name = "i"}) -> (tensor<7x1024xf32> {graph.name = "y"}) {
   %t = graph.get @table : tensor<70000x1024xf32>
   %y = graph.gather %t, %i dim 0 : tensor<70000x1024xf32>, tensor<7xi32> -> tensor<7x1024xf32>

@@ -22,6 +22,10 @@ struct TargetInfo;
 /// (lib/Planner/TestVectors.h gives the form).
 inline constexpr llvm::StringLiteral kTestVectorAttr = "plan.test_vector";
 
+/// Attribute of a kernel.func that was made of a kernel of the library: that
+/// one's name, which bundles show as the variant.
+inline constexpr llvm::StringLiteral kVariantAttr = "plan.variant";
+
 /// What a kernel is to compute.
 struct KernelRequest {
   /// The primitive; null for a copy of the one input to the one output.

@@ -6,7 +6,7 @@
 
 // SEVERAL: error: the file has several kernels; choose one with --kernel: first, second
 // MISSING: error: the file has no kernel 'third'; it has: first, second
-// UNKNOWN: error: unknown target 'cuda:sm_90a'; available are vulkan:base, vulkan:f16 and vulkan:coopmat
+// UNKNOWN: error: unknown target 'cuda:sm_90a'; available are vulkan:base, vulkan:f16, vulkan:coopmat and vulkan:cpu
 // CHECK: OpEntryPoint GLCompute %{{.*}} "second"
 
 kernel.func @first() attributes {workgroup_size = array<i32: 64, 1, 1>} {
