@@ -55,6 +55,11 @@ my_sub(poot::buffer<const float> x, poot::buffer<const float> y,
   zip(x, y, z, [](float a, float b) { return a - b; });
 }
 
+KERNEL("exp(neg(x))")
+my_decay(poot::buffer<const float> x, poot::buffer<float> y) {
+  map(x, y, [](float v) { return poot::exp(-v); });
+}
+
 // Another kernel for other types.
 KERNEL("sub")
 my_sub_i32(poot::buffer<const int32_t> x, poot::buffer<const int32_t> y,
