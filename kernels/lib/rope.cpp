@@ -21,7 +21,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "library.h"
+#include "poot/kernel.h"
 
 namespace poot::library {
 

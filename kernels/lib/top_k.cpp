@@ -9,7 +9,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "library.h"
+#include "poot/kernel.h"
 
 #include <limits>
 
@@ -48,7 +48,7 @@ template <class T> inline Key<T> key_of(T value) {
     // Negative numbers order by falling magnitude.
     Key<T> key = bits ^ ((bits >> (8 * sizeof(T) - 1)) & magnitude);
     key = value == T(0) ? Key<T>(0) : key;
-    return value != value ? magnitude : key;
+    return isnan(value) ? magnitude : key;
   }
 }
 
