@@ -513,12 +513,16 @@ inline fragment<S, M, N, use::accumulator> fragment_mma(
     const fragment<T, M, K, use::a> &a, const fragment<T, K, N, use::b> &b,
     const fragment<S, M, N, use::accumulator> &c) {
   auto d = c;
+  // Each element is widened once: that of half types is a call on some CPUs.
+  S left[M * K], right[K * N];
+  for (int i = 0; i < M * K; ++i)
+    left[i] = static_cast<S>(a.host_elements[i]);
+  for (int i = 0; i < K * N; ++i)
+    right[i] = static_cast<S>(b.host_elements[i]);
   for (int i = 0; i < M; ++i)
-    for (int j = 0; j < N; ++j)
-      for (int k = 0; k < K; ++k)
-        d.host_elements[i * N + j] +=
-            static_cast<S>(a.host_elements[i * K + k]) *
-            static_cast<S>(b.host_elements[k * N + j]);
+    for (int k = 0; k < K; ++k)
+      for (int j = 0; j < N; ++j)
+        d.host_elements[i * N + j] += left[i * K + k] * right[k * N + j];
   return d;
 }
 
