@@ -99,7 +99,7 @@ PARTS = (
     # Kernels run on devices: these tests need what makes and runs a bundle.
     Part("kernel tests", ("unittests/Kernel",),
          ("weights", "kir", "bundle", "runtime", "Kernel", "Kir", "Target"),
-         ("llvm", "gtest")),
+         ("llvm", "gtest", "spirv-tools")),
     # Registration, for the tools that know every dialect and pass.
     Part("InitAll", ("include/Poot/InitAll.h",),
          ("weights", "kir", "bundle") + COMPILER[:-1], ("llvm",)),
@@ -146,6 +146,7 @@ LIBRARIES = {
     "json": ("nlohmann/",),
     "pcre2": ("pcre2.h",),
     "rapidcheck": ("rapidcheck.h", "rapidcheck/"),
+    "spirv-tools": ("spirv-tools/",),
     "utf8proc": ("utf8proc.h",),
     "vulkan": ("vulkan/",),
     "xxhash": ("xxhash.h",),

@@ -8,7 +8,9 @@
 #include "poot/bundle/writer.h"
 #include "poot/kir/json.h"
 
+#include "llvm/ADT/STLExtras.h"
 #include <gtest/gtest.h>
+#include <spirv-tools/libspirv.hpp>
 
 #include <cstring>
 #include <iostream>
@@ -16,6 +18,20 @@
 using namespace poot;
 using namespace poot::test;
 namespace fb = poot::bundle::fb;
+
+std::string test::validateCode(const SpirvKernel &code) {
+  if (llvm::is_contained(code.features, "cooperative-matrix"))
+    return {};
+  std::string messages;
+  spvtools::SpirvTools tools(SPV_ENV_VULKAN_1_2);
+  tools.SetMessageConsumer([&](spv_message_level_t, const char *,
+                               const spv_position_t &, const char *message) {
+    messages += (messages.empty() ? "" : "\n") + std::string(message);
+  });
+  if (tools.Validate(code.words))
+    return {};
+  return messages.empty() ? "no reason is given" : messages;
+}
 
 mlir::FailureOr<Launch> test::compileForLaunch(kernel::FuncOp func,
                                                llvm::StringRef targetName) {
@@ -26,6 +42,8 @@ mlir::FailureOr<Launch> test::compileForLaunch(kernel::FuncOp func,
   mlir::FailureOr<SpirvKernel> code = compileToSpirv(func, *target);
   if (failed(code))
     return mlir::failure();
+  if (std::string invalid = validateCode(*code); !invalid.empty())
+    return func.emitError("spirv-val: ") << invalid;
   mlir::FailureOr<kir::Module> exported = exportKir(func);
   if (failed(exported))
     return mlir::failure();
@@ -155,6 +173,7 @@ void BundleBuilder::add(const Launch &launch, const std::string &name) {
   kernel->name = name;
   const uint32_t *size = launch.code.workgroupSize;
   kernel->workgroup_size = {size[0], size[1], size[2]};
+  kernel->subgroup_size = launch.subgroupSize;
   kernel->metadata_words = launch.code.metadataBytes / 4;
   bool isKir = format == fb::CodeFormat::Kir;
   if (!isKir)

@@ -31,9 +31,15 @@ struct Launch {
   std::vector<std::vector<uint32_t>> buffers;
   std::vector<uint32_t> metadata;
   std::array<uint32_t, 3> grid;
+  /// Lanes of a subgroup that the kernel needs; 0: any.
+  uint32_t subgroupSize = 0;
 };
 
-/// Compiles FUNC for "vulkan:base" or "vulkan:f16".
+/// What spirv-val says against CODE; nothing if it is valid. Code with
+/// cooperative matrices, which Debian 12's doesn't know, isn't looked at.
+std::string validateCode(const SpirvKernel &code);
+
+/// Compiles FUNC for a level of Vulkan. Invalid code is an error at FUNC.
 mlir::FailureOr<Launch> compileForLaunch(kernel::FuncOp func,
                                          llvm::StringRef target);
 

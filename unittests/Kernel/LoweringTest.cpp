@@ -708,6 +708,26 @@ kernel.func @tiles(%x: !kernel.buffer<{0}, read>, %y: !kernel.buffer<{0}, read>,
 }
 } // namespace
 
+/// All that this program compiles is shown to spirv-val.
+TEST_F(Lowering, InvalidCodeIsRefused) {
+  auto module = mlir::parseSourceString<mlir::ModuleOp>(R"(
+kernel.func @k(%x: !kernel.buffer<f32, write>)
+    attributes {workgroup_size = array<i32: 1, 1, 1>} {
+  %zero = arith.constant 0 : i32
+  %one = arith.constant 1.0 : f32
+  kernel.store %one, %x[%zero] : !kernel.buffer<f32, write>
+  kernel.return
+})",
+                                                        &context);
+  ASSERT_TRUE(module);
+  auto launch =
+      compileForLaunch(*module->getOps<FuncOp>().begin(), "vulkan:base");
+  ASSERT_TRUE(succeeded(launch));
+  EXPECT_EQ(validateCode(launch->code), "");
+  launch->code.words.pop_back();
+  EXPECT_NE(validateCode(launch->code), "");
+}
+
 TEST_F(Lowering, Fragments) {
   const FragmentCase cases[] = {
       {"f32", "f32", "vulkan:base", 8, 8, 16},
