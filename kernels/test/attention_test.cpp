@@ -1,5 +1,5 @@
-// Every form of attention against softmax in f64: groups of heads, several
-// tokens, positions at odd places, padding, heads of unequal dimensions.
+// Every form of attention against softmax in higher precision: positions are
+// anywhere, some before the cache (padding) or beyond it.
 
 #include "../lib/attention.cpp"
 
@@ -19,115 +19,154 @@ std::vector<Spec> poot::test::currentSpecs() {
 
 namespace {
 
-struct Case {
-  int32_t rows, tokens, heads, kvHeads, keyDim, valueDim, capacity, block,
-      splits;
-  std::vector<int32_t> positions;
+/// Cache slots of a row, and heads that share keys.
+int32_t capacity, sharing;
+std::vector<int32_t> positions;
+
+/// What positions of a query come to: sum of exp(score - largest), and the
+/// values weighted by these.
+struct Part {
+  double largest = lowest, sum = 0;
+  std::vector<double> values, magnitudes;
+  /// Relative errors of the weights: of the scores before they are exponents,
+  /// and of exponentials. Each maximum on the way multiplies by one more.
+  double ofScores = 0, ofExponents = 0;
+  int32_t terms = 0;
+
+  double error() const {
+    return ofScores + ofExponents + 2 * std::sqrt(terms) * rounding<float>;
+  }
 };
 
-std::vector<double> reference(const Case &c, const std::vector<float> &query,
-                              const std::vector<float> &keys,
-                              const std::vector<float> &values) {
-  std::vector<double> result;
-  for (int32_t r = 0; r < c.rows; ++r)
-    for (int32_t t = 0; t < c.tokens; ++t)
-      for (int32_t h = 0; h < c.heads; ++h) {
-        int32_t last =
-            std::clamp(c.positions[r * c.tokens + t], 0, c.capacity - 1);
-        int32_t g = h / (c.heads / c.kvHeads);
-        std::vector<double> scores;
-        double largest = -INFINITY, sum = 0;
-        for (int32_t p = 0; p <= last; ++p) {
-          double score = 0;
-          for (int32_t e = 0; e < c.keyDim; ++e)
-            score +=
-                double(
-                    query[((r * c.tokens + t) * c.heads + h) * c.keyDim + e]) *
-                keys[((r * c.capacity + p) * c.kvHeads + g) * c.keyDim + e];
-          scores.push_back(score * score_scale);
-          largest = std::max(largest, scores.back());
-        }
-        for (double &score : scores)
-          sum += score = std::exp(score - largest);
-        for (int32_t e = 0; e < c.valueDim; ++e) {
-          double value = 0;
-          for (int32_t p = 0; p <= last; ++p)
-            value +=
-                scores[p] / sum *
-                values[((r * c.capacity + p) * c.kvHeads + g) * c.valueDim + e];
-          result.push_back(value);
-        }
+struct Tensors {
+  std::vector<float> query, keys, values;
+
+  explicit Tensors(Random &random)
+      : query(random.vector<float>(rows * tokens * heads * head_dim, 2)),
+        keys(random.vector<float>(rows * capacity * kv_heads * head_dim)),
+        values(random.vector<float>(rows * capacity * kv_heads * value_dim)) {}
+
+  /// Query head H of token T of row R at positions BEGIN up to END.
+  Part attend(int32_t r, int32_t t, int32_t h, int32_t begin,
+              int32_t end) const {
+    Part part;
+    part.values.resize(value_dim);
+    part.magnitudes.resize(value_dim);
+    std::vector<double> scores;
+    int32_t g = h / sharing, maxima = 0;
+    for (int32_t p = begin; p < end; ++p) {
+      Sum<float> sum;
+      for (int32_t e = 0; e < head_dim; ++e)
+        sum.add(query[((r * tokens + t) * heads + h) * head_dim + e],
+                keys[((r * capacity + p) * kv_heads + g) * head_dim + e]);
+      auto [product, error] = sum.wanted(/*further=*/1);
+      scores.push_back(product * score_scale);
+      part.ofScores = std::max(part.ofScores, error * score_scale);
+      maxima += scores.back() > part.largest;
+      part.largest = std::max(part.largest, scores.back());
+    }
+    part.terms = static_cast<int32_t>(scores.size());
+    for (int32_t p = begin; p < end; ++p) {
+      double distance = scores[p - begin] - part.largest;
+      double weight = std::exp(distance);
+      // The distances of all maxima on the way add up to at most this one.
+      part.ofExponents =
+          std::max(part.ofExponents, ofExp(distance) + (maxima + 1) * ofExp(0));
+      part.sum += weight;
+      for (int32_t e = 0; e < value_dim; ++e) {
+        double value =
+            weight *
+            values[((r * capacity + p) * kv_heads + g) * value_dim + e];
+        part.values[e] += value;
+        part.magnitudes[e] += std::fabs(value);
       }
-  return result;
+    }
+    return part;
+  }
+};
+
+template <class Visitor> void forEachQuery(Visitor visitor) {
+  for (int32_t r = 0; r < rows; ++r)
+    for (int32_t t = 0; t < tokens; ++t)
+      for (int32_t h = 0; h < heads; ++h)
+        visitor(r, t, h,
+                std::clamp(positions[r * tokens + t], 0, capacity - 1) + 1);
+}
+
+void testForms(Random &random) {
+  heads = kv_heads * sharing;
+  positions.clear();
+  for (int32_t i = 0; i < rows * tokens; ++i)
+    positions.push_back(random.integer(-1, capacity));
+  Tensors tensors(random);
+  std::vector<Wanted> wanted;
+  forEachQuery([&](int32_t r, int32_t t, int32_t h, int32_t end) {
+    Part part = tensors.attend(r, t, h, 0, end);
+    for (int32_t e = 0; e < value_dim; ++e)
+      wanted.push_back({part.values[e] / part.sum,
+                        2 * part.error() * part.magnitudes[e] / part.sum});
+  });
+  // What splits come to, and the same as the kernel that joins them reads it.
+  int32_t span = divide_up(capacity, splits);
+  std::vector<Wanted> wantedParts, wantedStatistics;
+  std::vector<float> parts, statistics;
+  forEachQuery([&](int32_t r, int32_t t, int32_t h, int32_t end) {
+    for (int32_t s = 0; s < splits; ++s) {
+      Part part =
+          tensors.attend(r, t, h, s * span, std::min(end, (s + 1) * span));
+      // A maximum that is a little off makes all of its part larger or smaller.
+      double error = part.error() + part.ofScores;
+      for (int32_t e = 0; e < value_dim; ++e) {
+        wantedParts.push_back({part.values[e], error * part.magnitudes[e]});
+        parts.push_back(static_cast<float>(part.values[e]));
+      }
+      wantedStatistics.push_back({part.largest, part.ofScores});
+      wantedStatistics.push_back({part.sum, error * part.sum});
+      statistics.push_back(static_cast<float>(part.largest));
+      statistics.push_back(static_cast<float>(part.sum));
+    }
+  });
+  const auto &[query, keys, values] = tensors;
+  int32_t queries = rows * tokens * heads;
+  int32_t blocks = divide_up(tokens * sharing, block);
+  run(invocations("attention_split_lane", int64_t(queries) * splits),
+      attention_split_lane, in<4>(query), in<4>(keys), in<4>(values),
+      in(positions), out<vec<float, 4>>(wantedParts),
+      out<vec<float, 2>>(wantedStatistics), capacity, span);
+  run({"attention_split_group", int64_t(rows) * kv_heads * blocks * splits,
+       128},
+      attention_split_group, in<4>(query), in<4>(keys), in<4>(values),
+      in(positions), out<float>(wantedParts),
+      out<vec<float, 2>>(wantedStatistics), capacity, span);
+  run(invocations("attention_combine", int64_t(queries) * value_dim),
+      attention_combine, in(parts), in<2>(statistics), out<float>(wanted));
+  splits = 1;
+  run(invocations("attention_lane", queries), attention_lane, in<4>(query),
+      in<4>(keys), in<4>(values), in(positions), out<float>(wanted), capacity);
+  run({"attention_group", int64_t(rows) * kv_heads * blocks, 128},
+      attention_group, in<4>(query), in<4>(keys), in<4>(values), in(positions),
+      out<float>(wanted), capacity);
 }
 
 TEST(Attention, EveryForm) {
   Random random(1);
   score_scale = 0.7f;
-  for (const Case &c :
-       {Case{1, 1, 1, 1, 4, 4, 1, 1, 1, {0}},
-        {1, 1, 9, 3, 64, 64, 65, 3, 2, {62}},
-        {2, 1, 4, 1, 8, 132, 300, 4, 3, {299, 16}},
-        {1,
-         17,
-         2,
-         1,
-         16,
-         8,
-         140,
-         8,
-         2,
-         {3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, -1, 17, 139, 500}},
-        {3, 3, 2, 2, 12, 4, 63, 5, 4, {0, 1, 2, 40, 41, 42, 60, 61, 62}}}) {
-    rows = c.rows;
-    tokens = c.tokens;
-    heads = c.heads;
-    kv_heads = c.kvHeads;
-    head_dim = c.keyDim;
-    value_dim = c.valueDim;
-    block = c.block;
-    splits = c.splits;
-    auto query = random.vector<float>(rows * tokens * heads * head_dim, 2);
-    auto keys = random.vector<float>(rows * c.capacity * kv_heads * head_dim);
-    auto values =
-        random.vector<float>(rows * c.capacity * kv_heads * value_dim);
-    auto expected = reference(c, query, keys, values);
-    int32_t queries = rows * tokens * heads;
-    int32_t blocks = divide_up(tokens * (heads / kv_heads), block);
-    int32_t span = divide_up(c.capacity, splits);
-    std::vector<float> result(queries * value_dim);
-
-    run(invocations("attention_lane", queries), attention_lane, in<4>(query),
-        in<4>(keys), in<4>(values), in(c.positions), out(result), c.capacity);
-    expectNear(result, expected, 1e-5);
-
-    std::vector<float> parts(queries * splits * value_dim, NAN);
-    std::vector<float> statistics(queries * splits * 2, NAN);
-    auto combine = [&] {
-      result.assign(result.size(), NAN);
-      run(invocations("attention_combine", queries * value_dim),
-          attention_combine, in(parts), in<2>(statistics), out(result));
-      expectNear(result, expected, 1e-5);
-    };
-    run(invocations("attention_split_lane", queries * splits),
-        attention_split_lane, in<4>(query), in<4>(keys), in<4>(values),
-        in(c.positions), out<4>(parts), out<2>(statistics), c.capacity, span);
-    combine();
-
-    parts.assign(parts.size(), NAN);
-    statistics.assign(statistics.size(), NAN);
-    run({"attention_split_group", rows * kv_heads * blocks * splits, 128},
-        attention_split_group, in<4>(query), in<4>(keys), in<4>(values),
-        in(c.positions), out(parts), out<2>(statistics), c.capacity, span);
-    combine();
-
-    splits = 1;
-    result.assign(result.size(), NAN);
-    run({"attention_group", rows * kv_heads * blocks, 128}, attention_group,
-        in<4>(query), in<4>(keys), in<4>(values), in(c.positions), out(result),
-        c.capacity);
-    expectNear(result, expected, 1e-5);
-  }
+  sweep(
+      {{"rows", rows, 2},
+       {"tokens", tokens, 3},
+       {"kv_heads", kv_heads, 2},
+       {"sharing", sharing, 3},
+       {"head_dim", head_dim, 8, 4, 256},
+       {"value_dim", value_dim, 12, 4, 256},
+       {"capacity", capacity, 20},
+       {"block", block, 2, 1, 8},
+       {"splits", splits, 2}},
+      [] {
+        return int64_t(rows) * tokens * kv_heads * sharing *
+               (int64_t(capacity) * (head_dim + value_dim) +
+                int64_t(splits) * value_dim);
+      },
+      [&] { testForms(random); });
 }
 
 } // namespace

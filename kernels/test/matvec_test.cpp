@@ -1,4 +1,4 @@
-// Products with weights that aren't packed against f64.
+// Products with weights that aren't packed against sums in higher precision.
 
 #include "../lib/matvec.cpp"
 
@@ -12,7 +12,7 @@ using namespace poot::test;
 
 std::vector<Spec> poot::test::currentSpecs() {
   return {POOT_TEST_SPEC(rows), POOT_TEST_SPEC(columns), POOT_TEST_SPEC(depth),
-          POOT_TEST_SPEC(block_rows)};
+          POOT_TEST_SPEC(block_rows), POOT_TEST_SPEC(block_columns)};
 }
 
 namespace {
@@ -54,64 +54,74 @@ template <bool isBf16> struct StoredWords {
 template <> struct Stored<f16_words> : StoredWords<false> {};
 template <> struct Stored<bf16_words> : StoredWords<true> {};
 
+int64_t operations() { return int64_t(rows) * columns * depth; }
+
 template <class Weights> void testMatvec(const std::string &name) {
   Random random(1);
-  for (auto [m, n, k, rowsAtOnce] : {std::array{1, 17, 64, 1},
-                                     {3, 5, 4, 2},
-                                     {1, 65, 68, 1},
-                                     {17, 3, 36, 8},
-                                     {8, 1, 256, 8},
-                                     {5, 63, 12, 4}}) {
-    rows = m;
-    columns = n;
-    depth = k;
-    block_rows = rowsAtOnce;
-    auto activations = random.vector<float>(m * k);
-    Stored<Weights> stored[2];
-    std::vector<float> values[2];
-    for (int w = 0; w < 2; ++w)
-      for (int i = 0; i < n * k; ++i)
-        values[w].push_back(
-            stored[w].put(static_cast<float>(random() * (i % 9 ? 1 : 1e-6))));
-    std::vector<double> expected, pairs;
-    for (int r = 0; r < m; ++r)
-      for (int c = 0; c < n; ++c)
-        for (int w = 0; w < 2; ++w) {
-          double sum = 0;
-          for (int i = 0; i < k; ++i)
-            sum += double(activations[r * k + i]) * values[w][c * k + i];
-          pairs.push_back(sum);
-          if (w == 0)
-            expected.push_back(sum);
-        }
-    int64_t work = int64_t(divide_up(m, rowsAtOnce)) * n;
-    std::vector<float> result(m * n), both(2 * m * n);
-    run(invocations("matvec_lane_" + name, work), matvec_lane<Weights>,
-        in<4>(activations), stored[0].argument(), out(result));
-    expectNear(result, expected, 1e-5);
-    run(invocations("matvec_gated_lane_" + name, work),
-        matvec_gated_lane<Weights>, in<4>(activations), stored[0].argument(),
-        stored[1].argument(), out(both));
-    expectNear(both, pairs, 1e-5);
-    for (uint32_t lanes : {4u, 8u, 32u}) {
-      result.assign(m * n, NAN);
-      both.assign(2 * m * n, NAN);
-      int64_t groups = divide_up(work, 64 / lanes);
-      run({"matvec_subgroup_" + name, groups, 64, lanes},
-          matvec_subgroup<Weights>, in<4>(activations), stored[0].argument(),
-          out(result));
-      expectNear(result, expected, 1e-5);
-      run({"matvec_gated_subgroup_" + name, groups, 64, lanes},
-          matvec_gated_subgroup<Weights>, in<4>(activations),
-          stored[0].argument(), stored[1].argument(), out(both));
-      expectNear(both, pairs, 1e-5);
-    }
-  }
+  sweep({{"rows", rows, 3},
+         {"columns", columns, 3},
+         {"depth", depth, 20, 4},
+         {"block_rows", block_rows, 2, 1, 8},
+         {"block_columns", block_columns, 2, 1, 8}},
+        operations, [&] {
+          auto activations = random.operands<float>(rows * depth, depth);
+          Stored<Weights> stored[2];
+          std::vector<float> values[2];
+          for (int w = 0; w < 2; ++w)
+            for (float value : random.operands<float>(columns * depth, depth))
+              values[w].push_back(stored[w].put(value));
+          std::vector<Wanted> wanted, pairs;
+          for (int r = 0; r < rows; ++r)
+            for (int c = 0; c < columns; ++c)
+              for (int w = 0; w < 2; ++w) {
+                Sum<float> sum;
+                for (int i = 0; i < depth; ++i)
+                  sum.add(activations[r * depth + i], values[w][c * depth + i]);
+                pairs.push_back(sum.wanted());
+                if (w == 0)
+                  wanted.push_back(sum.wanted());
+              }
+          int64_t work = int64_t(divide_up(rows, block_rows)) *
+                         divide_up(columns, block_columns);
+          run(invocations("matvec_lane_" + name, work), matvec_lane<Weights>,
+              in<4>(activations), stored[0].argument(), out<float>(wanted));
+          run(invocations("matvec_gated_lane_" + name, work),
+              matvec_gated_lane<Weights>, in<4>(activations),
+              stored[0].argument(), stored[1].argument(), out<float>(pairs));
+          for (uint32_t lanes : subgroupSizes(operations())) {
+            int64_t groups = divide_up(work, std::max(64 / lanes, 1u));
+            run({"matvec_subgroup_" + name, groups, 64, lanes},
+                matvec_subgroup<Weights>, in<4>(activations),
+                stored[0].argument(), out<float>(wanted));
+            run({"matvec_gated_subgroup_" + name, groups, 64, lanes},
+                matvec_gated_subgroup<Weights>, in<4>(activations),
+                stored[0].argument(), stored[1].argument(), out<float>(pairs));
+          }
+        });
 }
 
 TEST(Matvec, F32) { testMatvec<f32_weights>("f32_weights"); }
 TEST(Matvec, F16) { testMatvec<f16_weights>("f16_weights"); }
 TEST(Matvec, F16Words) { testMatvec<f16_words>("f16_words"); }
 TEST(Matvec, Bf16Words) { testMatvec<bf16_words>("bf16_words"); }
+
+/// Halves of every size are widened by integers: subnormal ones, too.
+template <class Weights> void testSmallWeights(const std::string &name) {
+  Random random(2);
+  rows = columns = block_rows = block_columns = 1;
+  depth = 256;
+  auto activations = random.vector<float>(depth);
+  Stored<Weights> stored;
+  Sum<float> sum;
+  for (int i = 0; i < depth; ++i)
+    sum.add(activations[i], stored.put(static_cast<float>(random() * 1e-6)));
+  std::vector<Wanted> wanted = {sum.wanted()};
+  run(invocations("matvec_lane_" + name, 1), matvec_lane<Weights>,
+      in<4>(activations), stored.argument(), out<float>(wanted));
+}
+
+TEST(Matvec, SmallF16) { testSmallWeights<f16_weights>("f16_weights"); }
+TEST(Matvec, SmallF16Words) { testSmallWeights<f16_words>("f16_words"); }
+TEST(Matvec, SmallBf16Words) { testSmallWeights<bf16_words>("bf16_words"); }
 
 } // namespace

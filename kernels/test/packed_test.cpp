@@ -12,8 +12,9 @@ using namespace poot::library;
 using namespace poot::test;
 
 std::vector<Spec> poot::test::currentSpecs() {
-  return {POOT_TEST_SPEC(rows), POOT_TEST_SPEC(columns), POOT_TEST_SPEC(depth),
-          POOT_TEST_SPEC(block_rows), POOT_TEST_SPEC(source_rows)};
+  return {POOT_TEST_SPEC(rows),          POOT_TEST_SPEC(columns),
+          POOT_TEST_SPEC(depth),         POOT_TEST_SPEC(block_rows),
+          POOT_TEST_SPEC(block_columns), POOT_TEST_SPEC(source_rows)};
 }
 
 namespace {
@@ -24,10 +25,11 @@ constexpr ElementType packedTypes[] = {
     ElementType::Q3_K, ElementType::Q4_K,   ElementType::Q5_K,
     ElementType::Q6_K, ElementType::IQ4_NL, ElementType::MXFP4};
 
-/// A weight of [count, elements] in both layouts, and as numbers.
+/// A weight of [count, elements] in both layouts, and as numbers: whose product
+/// with x are sums of scale * code * x and of offset * x.
 struct Weight {
   std::vector<uint32_t> gguf, planar;
-  std::vector<float> values;
+  std::vector<float> values, products, offsets;
 
   Weight(ElementType type, int32_t count, int32_t elements, Random &random) {
     int32_t blockElements = weights::planar_detail::blockElementsOf(type);
@@ -37,7 +39,9 @@ struct Weight {
     std::vector<uint8_t> bytes(blocks * blockBytes);
     for (uint8_t &byte : bytes)
       byte = static_cast<uint8_t>(random.bits());
-    // Scales of a sensible size; one block has a subnormal one.
+    // Scales of a sensible size, the second block's subnormal. Of long rows
+    // they are powers of two, so that sums don't round.
+    bool rounds = elements <= mostRoundedTerms;
     for (int64_t b = 0; b < blocks; ++b) {
       uint8_t *block = bytes.data() + b * blockBytes;
       if (type == ElementType::MXFP4) {
@@ -45,10 +49,9 @@ struct Weight {
         continue;
       }
       for (int i = 0; i < 2; ++i) {
-        uint16_t half = static_cast<uint16_t>(
-            (blockElements == 256 ? 0x0c00 : 0x2000) + random.bits() % 0x400);
-        if (b == 1)
-          half = 0x0123;
+        uint16_t half = blockElements == 256 ? 0x0c00 : 0x2000;
+        if (rounds)
+          half += b == 1 ? 0x0123 - half : random.bits() % 0x400;
         // Types without a minimum have other bytes behind the scale.
         if (i == 0 || hasMinimum(type))
           std::memcpy(block + position + 2 * i, &half, 2);
@@ -57,6 +60,18 @@ struct Weight {
     values.resize(int64_t(count) * elements);
     weights::dequantize(type, bytes.data(), int64_t(values.size()),
                         values.data());
+    weights::visitDecoder(type, [&](auto decoder) {
+      using Decoder = decltype(decoder);
+      for (size_t i = 0; i < values.size(); ++i) {
+        weights::HostBlock block = {bytes.data() +
+                                    i / blockElements * blockBytes};
+        int32_t element = static_cast<int32_t>(i % blockElements);
+        int32_t group = element / Decoder::groupSize;
+        products.push_back(Decoder::scale(block, group) *
+                           static_cast<float>(Decoder::quant(block, element)));
+        offsets.push_back(weights::decodeOffset<Decoder>(block, group));
+      }
+    });
     int64_t rowBytes = weights::planarRow(type, elements).bytes();
     planar.resize(count * rowBytes / 4);
     weights::repackPlanar(type, bytes.data(), count, elements,
@@ -104,145 +119,167 @@ template <class Visitor> void visit(ElementType type, Visitor visitor) {
   }
 }
 
-/// x times the transpose of rows FIRST to FIRST + columns of W, one after the
-/// other for each row of x.
-std::vector<double> reference(const std::vector<float> &activations,
-                              const std::vector<float> &values) {
-  std::vector<double> result;
+/// x times the transpose of WEIGHT.
+std::vector<Wanted> product(const std::vector<float> &activations,
+                            const Weight &weight) {
+  std::vector<Wanted> result;
   for (int32_t r = 0; r < rows; ++r)
     for (int32_t n = 0; n < columns; ++n) {
-      double sum = 0;
-      for (int32_t k = 0; k < depth; ++k)
-        sum += double(activations[r * depth + k]) * values[n * depth + k];
-      result.push_back(sum);
+      Sum<float> sum, size;
+      for (int32_t k = 0; k < depth; ++k) {
+        double x = activations[r * depth + k];
+        sum.add(x, weight.values[n * depth + k]);
+        // Products and offsets are added up apart, or are rounded to a value
+        // first.
+        size.add(std::fabs(x), std::fabs(weight.products[n * depth + k]) +
+                                   std::fabs(weight.offsets[n * depth + k]));
+      }
+      result.push_back({sum.wanted().value, size.wanted(4).bound});
     }
   return result;
 }
 
-class Packed : public testing::TestWithParam<ElementType> {};
+/// The same where both are rounded to f16 first.
+std::vector<Wanted> productOfHalves(const std::vector<float> &activations,
+                                    const Weight &weight) {
+  std::vector<Wanted> result;
+  for (int32_t r = 0; r < rows; ++r)
+    for (int32_t n = 0; n < columns; ++n) {
+      Sum<float> sum;
+      for (int32_t k = 0; k < depth; ++k)
+        sum.add(
+            static_cast<double>(static_cast<f16>(activations[r * depth + k])),
+            static_cast<double>(
+                static_cast<f16>(weight.values[n * depth + k])));
+      result.push_back(sum.wanted());
+    }
+  return result;
+}
+
+/// As Random::operands. A code has up to 8 bits, its scale up to 6.
+std::vector<float> activationsOf(Random &random) {
+  auto result = random.operands<float>(rows * depth, depth);
+  if (depth > mostRoundedTerms)
+    for (float &value : result)
+      value = std::round(value * 2) / 2;
+  return result;
+}
+
+int64_t operations() { return int64_t(rows) * columns * depth; }
+
+class Packed : public testing::TestWithParam<ElementType> {
+protected:
+  int32_t blockElements() const {
+    return weights::planar_detail::blockElementsOf(GetParam());
+  }
+};
 
 TEST_P(Packed, FewRows) {
   Random random(1);
-  struct Case {
-    int32_t rows, columns, depth, block;
-  };
-  for (Case c : {Case{1, 17, 512, 1},
-                 {3, 5, 256, 2},
-                 {17, 3, 256, 8},
-                 {8, 1, 1024, 8}}) {
-    rows = c.rows;
-    columns = c.columns;
-    depth = c.depth;
-    block_rows = c.block;
-    Weight weight(GetParam(), columns, depth, random);
-    Weight other(GetParam(), columns, depth, random);
-    auto activations = random.vector<float>(rows * depth);
-    auto expected = reference(activations, weight.values);
-    auto upper = reference(activations, other.values);
-    std::vector<double> pairs;
-    for (size_t i = 0; i < expected.size(); ++i) {
-      pairs.push_back(expected[i]);
-      pairs.push_back(upper[i]);
-    }
-    int64_t work = int64_t(divide_up(rows, block_rows)) * columns;
-    std::vector<float> result(rows * columns), both(2 * rows * columns);
-    auto clear = [&] {
-      std::fill(result.begin(), result.end(), NAN);
-      std::fill(both.begin(), both.end(), NAN);
-    };
-    visit(GetParam(), [&](auto gguf, auto planar, const std::string &name) {
-      using Gguf = decltype(gguf);
-      using Planar = decltype(planar);
-      clear();
-      run(invocations("packed_lane_" + name + "_gguf", work), packed_lane<Gguf>,
-          in<4>(activations), words(weight.gguf), quads(weight.gguf),
-          out(result));
-      expectNear(result, expected, 2e-5);
-      clear();
-      run(invocations("packed_lane_" + name + "_planar", work),
-          packed_lane<Planar>, in<4>(activations), words(weight.planar),
-          quads(weight.planar), out(result));
-      expectNear(result, expected, 2e-5);
-      run(invocations("packed_gated_lane_" + name + "_planar", work),
-          packed_gated_lane<Planar>, in<4>(activations), words(weight.planar),
-          quads(weight.planar), words(other.planar), quads(other.planar),
-          out(both));
-      expectNear(both, pairs, 2e-5);
-      for (uint32_t lanes : {4u, 8u, 32u}) {
-        clear();
-        run({"packed_subgroup_" + name + "_planar", divide_up(work, 64 / lanes),
-             64, lanes},
-            packed_subgroup<Planar>, in<4>(activations), words(weight.planar),
-            quads(weight.planar), out(result));
-        expectNear(result, expected, 2e-5);
-        run({"packed_gated_subgroup_" + name + "_planar",
-             divide_up(work, 64 / lanes), 64, lanes},
-            packed_gated_subgroup<Planar>, in<4>(activations),
-            words(weight.planar), quads(weight.planar), words(other.planar),
-            quads(other.planar), out(both));
-        expectNear(both, pairs, 2e-5);
-      }
-    });
-  }
+  sweep(
+      {{"rows", rows, 3},
+       {"columns", columns, 3},
+       {"depth", depth, 2 * blockElements(), blockElements()},
+       {"block_rows", block_rows, 2, 1, 8},
+       {"block_columns", block_columns, 2, 1, 8}},
+      operations, [&] {
+        Weight weight(GetParam(), columns, depth, random);
+        Weight other(GetParam(), columns, depth, random);
+        auto activations = activationsOf(random);
+        auto wanted = product(activations, weight);
+        auto upper = product(activations, other);
+        std::vector<Wanted> pairs;
+        for (size_t i = 0; i < wanted.size(); ++i) {
+          pairs.push_back(wanted[i]);
+          pairs.push_back(upper[i]);
+        }
+        int64_t work = int64_t(divide_up(rows, block_rows)) *
+                       divide_up(columns, block_columns);
+        visit(GetParam(), [&](auto gguf, auto planar, const std::string &name) {
+          using Gguf = decltype(gguf);
+          using Planar = decltype(planar);
+          run(invocations("packed_lane_" + name + "_gguf", work),
+              packed_lane<Gguf>, in<4>(activations), words(weight.gguf),
+              quads(weight.gguf), out<float>(wanted));
+          run(invocations("packed_lane_" + name + "_planar", work),
+              packed_lane<Planar>, in<4>(activations), words(weight.planar),
+              quads(weight.planar), out<float>(wanted));
+          run(invocations("packed_gated_lane_" + name + "_planar", work),
+              packed_gated_lane<Planar>, in<4>(activations),
+              words(weight.planar), quads(weight.planar), words(other.planar),
+              quads(other.planar), out<float>(pairs));
+          for (uint32_t lanes : subgroupSizes(operations())) {
+            int64_t groups = divide_up(work, std::max(64 / lanes, 1u));
+            run({"packed_subgroup_" + name + "_planar", groups, 64, lanes},
+                packed_subgroup<Planar>, in<4>(activations),
+                words(weight.planar), quads(weight.planar), out<float>(wanted));
+            run({"packed_gated_subgroup_" + name + "_planar", groups, 64,
+                 lanes},
+                packed_gated_subgroup<Planar>, in<4>(activations),
+                words(weight.planar), quads(weight.planar), words(other.planar),
+                quads(other.planar), out<float>(pairs));
+          }
+        });
+      });
 }
 
 TEST_P(Packed, ManyRows) {
   Random random(2);
-  for (auto [m, n] : {std::array{65, 17}, {3, 65}}) {
-    rows = m;
-    columns = n;
-    depth = 256;
-    Weight weight(GetParam(), columns, depth, random);
-    auto activations = random.vector<float>(rows * depth);
-    auto expected = reference(activations, weight.values);
-    int64_t tiles = int64_t(divide_up(rows, 64)) * divide_up(columns, 64);
-    std::vector<float> result(rows * columns);
-    visit(GetParam(), [&](auto, auto planar, const std::string &name) {
-      using Planar = decltype(planar);
-      run({"packed_tiled_" + name + "_planar", tiles, 256},
-          packed_tiled<Planar>, in<4>(activations), words(weight.planar),
-          quads(weight.planar), out(result));
-      expectNear(result, expected, 2e-5);
-      // Every lane does a fragment's arithmetic on the host: once.
-      if (rows != 3 || GetParam() != ElementType::Q4_K)
-        return;
-      std::fill(result.begin(), result.end(), NAN);
-      run({"packed_fragment_" + name + "_planar_32", tiles, 128, 32, true},
-          packed_fragment<Planar, 32>, in<4>(activations), words(weight.planar),
-          quads(weight.planar), out(result));
-      // Both operands are rounded to f16: 256 products within 2^-10 of theirs.
-      expectNear(result, expected, 2e-2);
-    });
-  }
+  sweep(
+      {{"rows", rows, 5},
+       {"columns", columns, 7},
+       {"depth", depth, 256, blockElements()}},
+      operations, [&] {
+        Weight weight(GetParam(), columns, depth, random);
+        auto activations = activationsOf(random);
+        auto wanted = product(activations, weight);
+        auto ofHalves = productOfHalves(activations, weight);
+        int64_t tiles = int64_t(divide_up(rows, 64)) * divide_up(columns, 64);
+        visit(GetParam(), [&](auto, auto planar, const std::string &name) {
+          using Planar = decltype(planar);
+          run({"packed_tiled_" + name + "_planar", tiles, 256},
+              packed_tiled<Planar>, in<4>(activations), words(weight.planar),
+              quads(weight.planar), out<float>(wanted));
+          run({"packed_fragment_" + name + "_planar_32", tiles, 128, 32, 8},
+              packed_fragment<Planar, 32>, in<4>(activations),
+              words(weight.planar), quads(weight.planar), out<float>(ofHalves));
+          run({"packed_fragment_" + name + "_planar_64", tiles, 128, 64, 8},
+              packed_fragment<Planar, 64>, in<4>(activations),
+              words(weight.planar), quads(weight.planar), out<float>(ofHalves));
+        });
+      });
 }
 
+/// Some indices are outside of the weight, and count as the nearest inside.
 TEST_P(Packed, RowsAreTheHostsBitForBit) {
   Random random(3);
-  depth = 512;
-  source_rows = 7;
-  Weight weight(GetParam(), source_rows, depth, random);
-  std::vector<int32_t> indices = {3, -1, 6, 0, 100, 3, 5, 1, 2, 4, 0, 6, 3};
-  rows = static_cast<int32_t>(indices.size());
-  std::vector<float> expected;
-  for (int32_t index : indices)
-    expected.insert(expected.end(),
-                    &weight.values[std::clamp(index, 0, 6) * depth],
-                    &weight.values[std::clamp(index, 0, 6) * depth] + depth);
-  visit(GetParam(), [&](auto gguf, auto planar, const std::string &name) {
-    std::vector<float> result(rows * depth);
-    run(invocations("packed_rows_" + name + "_gguf", int64_t(rows) * depth / 8),
-        packed_rows<decltype(gguf)>, words(weight.gguf), quads(weight.gguf),
-        in(indices), out(result));
-    EXPECT_EQ(std::memcmp(result.data(), expected.data(), 4 * result.size()),
-              0);
-    std::fill(result.begin(), result.end(), NAN);
-    run(invocations("packed_rows_" + name + "_planar",
-                    int64_t(rows) * depth / 8),
-        packed_rows<decltype(planar)>, words(weight.planar),
-        quads(weight.planar), in(indices), out(result));
-    EXPECT_EQ(std::memcmp(result.data(), expected.data(), 4 * result.size()),
-              0);
-  });
+  sweep(
+      {{"rows", rows, 5},
+       {"depth", depth, 2 * blockElements(), blockElements()},
+       {"source_rows", source_rows, 4}},
+      [] { return int64_t(rows) * depth + int64_t(source_rows) * depth; },
+      [&] {
+        Weight weight(GetParam(), source_rows, depth, random);
+        std::vector<int32_t> indices(rows);
+        std::vector<uint32_t> bits;
+        for (int32_t &index : indices) {
+          index = random.integer(-2, source_rows + 1);
+          int32_t row = std::clamp(index, 0, source_rows - 1);
+          for (int32_t k = 0; k < depth; ++k)
+            bits.push_back(bit_cast<uint32_t>(weight.values[row * depth + k]));
+        }
+        auto wanted = exactly(bits);
+        visit(GetParam(), [&](auto gguf, auto planar, const std::string &name) {
+          run(invocations("packed_rows_" + name + "_gguf",
+                          int64_t(rows) * depth / 8),
+              packed_rows<decltype(gguf)>, words(weight.gguf),
+              quads(weight.gguf), in(indices), out<float, uint32_t>(wanted));
+          run(invocations("packed_rows_" + name + "_planar",
+                          int64_t(rows) * depth / 8),
+              packed_rows<decltype(planar)>, words(weight.planar),
+              quads(weight.planar), in(indices), out<float, uint32_t>(wanted));
+        });
+      });
 }
 
 INSTANTIATE_TEST_SUITE_P(Types, Packed, testing::ValuesIn(packedTypes));

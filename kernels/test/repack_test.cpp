@@ -19,27 +19,27 @@ namespace {
 
 template <class Weight> void expectRepacked(const char *name) {
   constexpr ElementType type = Weight::Row::type;
-  SCOPED_TRACE(name);
   Random random(static_cast<uint32_t>(type));
   constexpr int32_t block = Weight::Row::blockElements;
-  for (auto [r, blocks] :
-       {std::array{1, 1}, {3, 1}, {5, 3}, {2, 7}, {17, 2}, {1, 18}}) {
-    rows = r;
-    elements = blocks * block;
-    std::vector<uint8_t> bytes(rows * blocks * Weight::Row::blockBytes);
-    for (uint8_t &byte : bytes)
-      byte = static_cast<uint8_t>(random.bits());
-    int64_t rowBytes = weights::planarRow(type, elements).bytes();
-    std::vector<uint32_t> expected(rows * rowBytes / 4),
-        result(expected.size(), 0xdeadbeef), words((bytes.size() + 3) / 4);
-    weights::repackPlanar(type, bytes.data(), rows, elements,
-                          reinterpret_cast<uint8_t *>(expected.data()));
-    std::memcpy(words.data(), bytes.data(), bytes.size());
-    run(invocations(std::string("repack_") + name + "_gguf",
-                    static_cast<int64_t>(result.size())),
-        repack<Weight>, in(words), out(result));
-    ASSERT_EQ(result, expected) << rows << " rows of " << elements;
-  }
+  sweep(
+      {{"rows", rows, 3}, {"elements", elements, 3 * block, block}},
+      [] { return int64_t(rows) * elements; },
+      [&] {
+        std::vector<uint8_t> bytes(rows * (elements / block) *
+                                   Weight::Row::blockBytes);
+        for (uint8_t &byte : bytes)
+          byte = static_cast<uint8_t>(random.bits());
+        int64_t rowBytes = weights::planarRow(type, elements).bytes();
+        std::vector<uint32_t> expected(rows * rowBytes / 4),
+            words((bytes.size() + 3) / 4);
+        weights::repackPlanar(type, bytes.data(), rows, elements,
+                              reinterpret_cast<uint8_t *>(expected.data()));
+        std::memcpy(words.data(), bytes.data(), bytes.size());
+        auto wanted = exactly(expected);
+        run(invocations(std::string("repack_") + name + "_gguf",
+                        static_cast<int64_t>(expected.size())),
+            repack<Weight>, in(words), out<uint32_t>(wanted));
+      });
 }
 
 TEST(Repack, GivesTheHostsWords) {

@@ -1,4 +1,4 @@
-// Reductions, scans, softmax and norms against f64, with rows of odd length.
+// Reductions, scans, softmax and norms of rows against higher precision.
 
 #include "../lib/rows.cpp"
 
@@ -16,79 +16,78 @@ std::vector<Spec> poot::test::currentSpecs() {
 namespace {
 
 template <class Test> void forEachShape(Test test) {
-  for (int32_t extent : {1, 3, 17, 63, 65, 300}) {
-    rows = 3;
-    length = extent;
-    test();
-  }
-  for (int32_t extent : {1, 17, 65}) {
-    rows = extent;
-    length = 9;
-    test();
-  }
+  sweep(
+      {{"rows", rows, 3}, {"length", length, 300}},
+      [] { return int64_t(rows) * length; }, test);
 }
 
 Grid lane(const std::string &name) { return invocations(name, rows); }
-Grid group(const std::string &name, uint32_t lanes) {
+Grid group(const std::string &name, uint32_t lanes = 0) {
   return {name, rows, 128, lanes};
 }
-constexpr uint32_t subgroupSizes[] = {4, 32, 128};
 
-template <class T>
-void testReductions(const std::string &type, double scale, double tolerance) {
+template <class T> void testReductions(const std::string &type) {
   Random random(1);
   forEachShape([&] {
-    auto values = random.vector<T>(rows * length, scale);
-    std::vector<double> sums(rows), prefixes, before;
-    for (int32_t i = 0; i < rows * length; ++i) {
-      before.push_back(sums[i / length]);
-      sums[i / length] += static_cast<double>(values[i]);
-      prefixes.push_back(sums[i / length]);
+    auto values = random.operands<T>(rows * length, length);
+    std::vector<Wanted> sums, prefixes, before;
+    for (int32_t r = 0; r < rows; ++r) {
+      Sum<T> sum;
+      for (int32_t i = 0; i < length; ++i) {
+        before.push_back(sum.wanted());
+        sum.add(static_cast<double>(values[r * length + i]));
+        prefixes.push_back(sum.wanted());
+      }
+      sums.push_back(sum.wanted());
     }
-    std::vector<T> result(rows), scanned(rows * length);
     run(lane("row_reduce_lane_" + type), row_reduce_lane<T>, in(values),
-        out(result));
-    expectNear(result, sums, tolerance);
-    result.assign(rows, T(99));
-    run(group("row_reduce_group_" + type, 32), row_reduce_group<T>, in(values),
-        out(result));
-    expectNear(result, sums, tolerance);
+        out<T>(sums));
+    run(group("row_reduce_group_" + type), row_reduce_group<T>, in(values),
+        out<T>(sums));
     for (bool isExclusive : {false, true}) {
       exclusive = isExclusive;
-      run(group("row_scan_" + type, 32), row_scan<T>, in(values), out(scanned));
-      expectNear(scanned, isExclusive ? before : prefixes, tolerance);
+      run(group("row_scan_" + type), row_scan<T>, in(values),
+          out<T>(isExclusive ? before : prefixes));
     }
   });
 }
 
-TEST(Rows, ReductionsF32) { testReductions<float>("f32", 1, 1e-5); }
-TEST(Rows, ReductionsF64) { testReductions<double>("f64", 1, 1e-13); }
-TEST(Rows, ReductionsI32) { testReductions<int32_t>("i32", 1e6, 0); }
-TEST(Rows, ReductionsI64) { testReductions<int64_t>("i64", 1e12, 0); }
+TEST(Rows, ReductionsF32) { testReductions<float>("f32"); }
+TEST(Rows, ReductionsF64) { testReductions<double>("f64"); }
+TEST(Rows, ReductionsI32) { testReductions<int32_t>("i32"); }
+TEST(Rows, ReductionsI64) { testReductions<int64_t>("i64"); }
+
+constexpr double u = rounding<float>;
+
+/// Of the roundings of a sum of COUNT positive numbers, relative to the sum.
+double roundingsOf(int32_t count) { return 2 * std::sqrt(count) * u; }
 
 TEST(Rows, Softmax) {
   Random random(2);
   forEachShape([&] {
-    auto values = random.vector<float>(rows * length, 20);
-    std::vector<double> expected;
+    // Of many elements none is so small that the sum could do without it.
+    auto values =
+        random.vector<float>(rows * length, length > mostRoundedTerms ? 2 : 20);
+    std::vector<Wanted> wanted;
     for (int32_t r = 0; r < rows; ++r) {
-      double largest = -INFINITY, sum = 0;
-      for (int32_t i = 0; i < length; ++i)
-        largest = std::max<double>(largest, values[r * length + i]);
-      for (int32_t i = 0; i < length; ++i)
-        sum += std::exp(values[r * length + i] - largest);
-      for (int32_t i = 0; i < length; ++i)
-        expected.push_back(std::exp(values[r * length + i] - largest) / sum);
+      const float *row = &values[r * length];
+      double largest = *std::max_element(row, row + length);
+      double sum = 0, error = 0;
+      for (int32_t i = 0; i < length; ++i) {
+        sum += std::exp(row[i] - largest);
+        error += std::exp(row[i] - largest) * ofExp(row[i] - largest);
+      }
+      for (int32_t i = 0; i < length; ++i) {
+        double share = std::exp(row[i] - largest) / sum;
+        double relative = ofExp(row[i] - largest) + error / sum +
+                          roundingsOf(length) + ofDivision;
+        wanted.push_back({share, share * relative});
+      }
     }
-    std::vector<float> result(rows * length);
-    run(lane("softmax_lane"), softmax_lane, in(values), out(result));
-    expectNear(result, expected, 1e-6);
-    for (uint32_t lanes : subgroupSizes) {
-      result.assign(rows * length, 99);
+    run(lane("softmax_lane"), softmax_lane, in(values), out<float>(wanted));
+    for (uint32_t lanes : subgroupSizes(int64_t(rows) * length))
       run(group("softmax_group", lanes), softmax_group, in(values),
-          out(result));
-      expectNear(result, expected, 1e-6);
-    }
+          out<float>(wanted));
   });
 }
 
@@ -96,41 +95,58 @@ TEST(Rows, Norms) {
   Random random(3);
   epsilon = 1e-3f;
   forEachShape([&] {
-    auto values = random.vector<float>(rows * length, 3);
+    auto values = random.operands<float>(rows * length, length);
     auto weights = random.vector<float>(length);
     auto biases = random.vector<float>(length);
-    std::vector<double> rms, layer;
+    std::vector<Wanted> rms, layer;
     for (int32_t r = 0; r < rows; ++r) {
       const float *row = &values[r * length];
-      double squares = 0, mean = 0, variance = 0;
+      Sum<float> sum, squares;
       for (int32_t i = 0; i < length; ++i) {
-        squares += double(row[i]) * row[i] / length;
-        mean += double(row[i]) / length;
+        sum.add(row[i]);
+        squares.add(row[i], row[i]);
       }
-      for (int32_t i = 0; i < length; ++i)
-        variance += (row[i] - mean) * (row[i] - mean) / length;
+      // Sum, division, epsilon; a root halves relative errors.
+      auto [square, squareError] = squares.wanted();
+      double power = square / length + epsilon;
+      double relative = squareError / length / power + ofDivision + u;
+      relative = relative / 2 + ofRsqrt + 2 * u;
       for (int32_t i = 0; i < length; ++i) {
-        rms.push_back(row[i] / std::sqrt(squares + epsilon) * weights[i]);
-        layer.push_back((row[i] - mean) / std::sqrt(variance + epsilon) *
-                            weights[i] +
-                        biases[i]);
+        double value = row[i] / std::sqrt(power) * weights[i];
+        rms.push_back({value, std::fabs(value) * relative});
+      }
+
+      auto [total, totalError] = sum.wanted();
+      double mean = total / length;
+      double meanError = totalError / length + ofDivision * std::fabs(mean);
+      double variance = 0, varianceError = 0;
+      for (int32_t i = 0; i < length; ++i) {
+        double v = row[i] - mean;
+        variance += v * v / length;
+        varianceError +=
+            2 * std::fabs(v) * (meanError + u * std::fabs(v)) / length;
+      }
+      power = variance + epsilon;
+      varianceError += variance * (roundingsOf(length) + u + ofDivision);
+      relative = (varianceError / power + u) / 2 + ofRsqrt;
+      for (int32_t i = 0; i < length; ++i) {
+        double factor = weights[i] / std::sqrt(power);
+        double value = (row[i] - mean) * factor;
+        layer.push_back(
+            {value + biases[i], meanError * std::fabs(factor) +
+                                    std::fabs(value) * (relative + 4 * u) +
+                                    u * std::fabs(biases[i])});
       }
     }
-    std::vector<float> result(rows * length);
     run(lane("rms_norm_lane"), rms_norm_lane, in(values), in(weights),
-        out(result));
-    expectNear(result, rms, 1e-5);
+        out<float>(rms));
     run(lane("layer_norm_lane"), layer_norm_lane, in(values), in(weights),
-        in(biases), out(result));
-    expectNear(result, layer, 1e-5);
-    for (uint32_t lanes : subgroupSizes) {
-      result.assign(rows * length, 99);
+        in(biases), out<float>(layer));
+    for (uint32_t lanes : subgroupSizes(int64_t(rows) * length)) {
       run(group("rms_norm_group", lanes), rms_norm_group, in(values),
-          in(weights), out(result));
-      expectNear(result, rms, 1e-5);
+          in(weights), out<float>(rms));
       run(group("layer_norm_group", lanes), layer_norm_group, in(values),
-          in(weights), in(biases), out(result));
-      expectNear(result, layer, 1e-5);
+          in(weights), in(biases), out<float>(layer));
     }
   });
 }
