@@ -14,7 +14,7 @@ fi
 
 bundle=build/$(basename "${model%.gguf}").poot
 echo "demo: compiling $(basename "$model")"
-build/bin/poot-compile "$model" --target vulkan -o "$bundle"
+build/bin/poot-compile "$model" --target vulkan --target vulkan:cpu -o "$bundle"
 echo "demo: $question"
 build/bin/poot-llm "$bundle" --weights "$model" --prompt "$question" \
   -n 48 --greedy

@@ -43,14 +43,15 @@ static cl::opt<std::string>
 static cl::opt<std::string> output("o", cl::desc("Bundle to write"),
                                    cl::value_desc("file.poot"),
                                    cl::cat(category));
-static cl::list<std::string>
-    targets("target", cl::CommaSeparated,
-            cl::desc("Target to compile for, once for each: vulkan (the first "
-                     "level that has the graph's types), vulkan:base, "
-                     "vulkan:f16, interp (the kernel interpreter). Kernels "
-                     "are compiled for interp as well; their vulkan is "
-                     "vulkan:f16"),
-            cl::value_desc("name"), cl::cat(category));
+static cl::list<std::string> targets(
+    "target", cl::CommaSeparated,
+    cl::desc("Target to compile for, once for each: vulkan (the first "
+             "level that has the graph's types), vulkan:base, "
+             "vulkan:f16, vulkan:coopmat, vulkan:cpu (Vulkan on a CPU), "
+             "interp (the kernel interpreter). Kernels "
+             "are compiled for interp as well; their vulkan is "
+             "vulkan:f16"),
+    cl::value_desc("name"), cl::cat(category));
 static cl::opt<std::string>
     shapeName("shape",
               cl::desc("Compile a model of a known shape, without a file: its "

@@ -1,15 +1,16 @@
 #!/usr/bin/env bash
-# Compiles a model, runs texts through the bundle, and compares with what
+# Compiles a model for a target, runs texts through the bundle, and compares with what
 # test/reference/ expects: teacher-forced logits within 0.01, and the greedy
 # answer to a question. The expected values come from another implementation.
 #
-# usage: reference_test.sh BIN PYTHON SCRATCH MODEL.gguf PREFIX QUESTION TEXT...
+# usage: reference_test.sh BIN PYTHON SCRATCH TARGET MODEL.gguf PREFIX QUESTION
+#          TEXT...
 # QUESTION and TEXTs name files of test/reference/. Exits with 77, which ctest
 # reads as "skipped", when the model is missing.
 set -euo pipefail
 
-bin=$1 python=$2 scratch=$3 model=$4 prefix=$5 question=$6
-shift 6
+bin=$1 python=$2 scratch=$3 target=$4 model=$5 prefix=$6 question=$7
+shift 7
 reference=$(cd "$(dirname "$0")/../../../test/reference" && pwd)
 
 if [ ! -f "$model" ]; then
@@ -19,7 +20,8 @@ fi
 rm -rf "$scratch"
 mkdir -p "$scratch"
 
-"$bin/poot-compile" "$model" --target vulkan --capacity 256 -o "$scratch/m.poot"
+"$bin/poot-compile" "$model" --target "$target" --capacity 256 \
+  -o "$scratch/m.poot"
 
 for text in "$@"; do
   "$python" - "$reference/expected/$prefix-$text.npz" "$scratch/ids.npy" <<'PYTHON'
