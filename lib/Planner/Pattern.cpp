@@ -225,7 +225,8 @@ FailureOr<unsigned> PatternParser::call(StringRef name, Nodes children) {
     diagnostic << "'" << name << "' takes " << op->leastOperands;
     if (op->mostOperands != op->leastOperands)
       diagnostic << " to " << op->mostOperands;
-    return diagnostic << " operands, not " << children.size();
+    return diagnostic << (op->mostOperands == 1 ? " operand" : " operands")
+                      << ", not " << children.size();
   }
   Pattern::Node node{Pattern::Node::Kind::Op};
   node.op = op->name;

@@ -96,12 +96,14 @@ static OwningOpRef<ModuleOp> readKernels(MLIRContext *context, StringRef path) {
   return module;
 }
 
-/// An error at a kernel's place in its source, or in a file without such
-/// places, at the file.
+/// A place of `func` in its source, or in a file without such places, the file.
+static Location placeOf(kernel::FuncOp func, Location loc) {
+  return isa<UnknownLoc>(loc) ? func->getParentOp()->getLoc() : loc;
+}
+
 static InFlightDiagnostic errorAt(kernel::FuncOp func, Location loc) {
-  if (isa<UnknownLoc>(loc))
-    loc = func->getParentOp()->getLoc();
-  return emitError(loc) << "kernel '" << func.getSymName() << "' ";
+  return emitError(placeOf(func, loc))
+         << "kernel '" << func.getSymName() << "' ";
 }
 static InFlightDiagnostic errorAt(kernel::FuncOp func) {
   return errorAt(func, func.getLoc());
@@ -211,7 +213,8 @@ static LogicalResult collectKernels(ModuleOp file,
         InFlightDiagnostic diagnostic =
             errorAt(func) << "implements '" << text << "', as kernel '"
                           << other.func.getSymName() << "' does";
-        diagnostic.attachNote(other.func.getLoc()) << "which is here";
+        diagnostic.attachNote(placeOf(other.func, other.func.getLoc()))
+            << "which is here";
         return diagnostic;
       }
     kernels.push_back({func, std::move(*pattern)});
@@ -255,9 +258,9 @@ static bool isHalfCast(Operation *op, bool widens) {
   return wide.isF32() && (narrow.isF16() || narrow.isBF16());
 }
 
-/// Moves `match` into a `graph.fused` that `func` computes, if its types allow
-/// it. What widens operands and rounds the result becomes part of it. The ops
-/// that are gone are added to `erased`.
+/// Moves `match` into a `graph.fused` that `kernel` computes, if its types
+/// allow it. What widens operands and rounds the result becomes part of it. The
+/// ops that are gone are added to `erased`.
 static bool fuse(const UserKernel &kernel, const Pattern::Match &match,
                  llvm::SmallPtrSetImpl<Operation *> &erased) {
   SmallVector<Value> operands;
@@ -344,7 +347,7 @@ struct UseKernels : impl::PlanUseKernelsBase<UseKernels> {
         useIn(block, kernels, isUsed);
     for (auto [kernel, used] : llvm::zip_equal(kernels, isUsed))
       if (!used)
-        emitWarning(kernel.func.getLoc())
+        emitWarning(placeOf(kernel.func, kernel.func.getLoc()))
             << "kernel '" << kernel.func.getSymName() << "' implements '"
             << getAttribute(kernel.func, kImplements)
             << "', which the graph has nowhere in types that it serves";

@@ -43,7 +43,7 @@ module {
 // Too many operands.
 graph.const @c : tensor<4xf32>
 module {
-  // expected-error@+1 {{kernel 'k' can't implement 'neg(x, y)': 'neg' takes 1 operands, not 2}}
+  // expected-error@+1 {{kernel 'k' can't implement 'neg(x, y)': 'neg' takes 1 operand, not 2}}
   kernel.func @k(%x: !kernel.buffer<f32, read>, %y: !kernel.buffer<f32, write>)
       attributes {kernel.attributes = {implements = "neg(x, y)"}, workgroup_size = array<i32: 64, 1, 1>} {
     kernel.return
