@@ -53,10 +53,12 @@ class Driver:
                                  LP_NUM_THREADS="0")
 
 
+LAVAPIPE = ["/usr/share/vulkan/icd.d/lvp_icd.x86_64.json",
+            "/usr/share/vulkan/icd.d/lvp_icd.aarch64.json"]
 DRIVERS = {
-    "lavapipe": Driver("vulkan:f16",
-                       ["/usr/share/vulkan/icd.d/lvp_icd.x86_64.json",
-                        "/usr/share/vulkan/icd.d/lvp_icd.aarch64.json"]),
+    "lavapipe": Driver("vulkan:f16", LAVAPIPE),
+    # With the kernels that are chosen for CPUs.
+    "lavapipe-cpu": Driver("vulkan:cpu", LAVAPIPE),
     # It has 32-bit types alone.
     "swiftshader": Driver("vulkan:base",
                           ["/usr/lib/chromium/vk_swiftshader_icd.json"]),
@@ -381,7 +383,8 @@ OPS_HEAD = """\
 What each target has, by element type. Every pair of op and type in this table
 is compiled, run and compared with its reference by `test/device/device_ops.py`,
 which also writes the table: vulkan:f16 on lavapipe, vulkan:base on SwiftShader.
-The interpreter has what vulkan:f16 has, and runs every case under its sanitizer.
+vulkan:cpu and the interpreter have what vulkan:f16 has; the interpreter runs every
+case under its sanitizer.
 
 vulkan:base has i1, i32 and f32 and reads packed weights; vulkan:f16 has every
 type. The transcendental functions other than rsqrt, and pow, aren't available
