@@ -38,6 +38,7 @@ LIBRARIES = {
     "llvm": "LLVM, MLIR",
     "pcre2": "PCRE2",
     "rapidcheck": "RapidCheck",
+    "spirv-tools": "SPIRV-Tools",
     "utf8proc": "utf8proc",
     "vulkan": "Vulkan headers",
     "xxhash": "xxHash",
