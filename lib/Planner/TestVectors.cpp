@@ -412,6 +412,10 @@ DictionaryAttr makeTestVector(Location loc, const KernelRequest &request,
       return {};
   if (work(request) > kMaxWork)
     return {};
+  // What centring leaves of a row of equal numbers are its rounding errors.
+  if (isa_and_nonnull<LayerNormOp>(request.op) &&
+      (request.inputs[0].literal || request.inputs[0].strides.back() == 0))
+    return {};
 
   Builder builder(loc.getContext());
   // Seeds follow from the request, so that equal inputs give equal bundles.

@@ -24,8 +24,8 @@ namespace poot::planner {
 ///
 /// Null where the kernel has none: it works on a part of a table or of the
 /// positions of attention, an extent is open, its operands are too large to
-/// generate in a moment, updates of one row would race, or the oracle refuses
-/// the generated inputs.
+/// generate in a moment, updates of one row would race, a norm centres equal
+/// numbers, or the oracle refuses the generated inputs.
 mlir::DictionaryAttr makeTestVector(mlir::Location loc,
                                     const KernelRequest &request,
                                     const GeneratedKernel &kernel);

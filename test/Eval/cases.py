@@ -130,7 +130,7 @@ class Builder:
         return f"%{self.count}"
 
     def slot(self, array, kind):
-        """A value that holds ARRAY: a slot, or a view of one."""
+        """A value that holds ARRAY: a slot, a view of one, or a splat."""
         shape = array.shape
         if self.view == "transposed" and len(shape) > 1:
             order = [len(shape) - 1, *range(len(shape) - 1)]
@@ -144,6 +144,11 @@ class Builder:
             inner = tuple(slice(1, n + 1) for n in shape[1:])
             wider[(slice(1, None, 2), *inner)] = array
             array = wider
+        elif (self.view == "constant" and kind in FORMAT
+              and (array == array.flat[0]).all()):
+            return self.value(f"graph.constant dense<"
+                              f"{literal(array.flat[:1], kind)[0]}> : "
+                              f"{tensor(shape, kind)}")
         elif self.view == "broadcast" and shape and (array == array[:1]).all():
             text = f"graph.broadcast {{}} dims {list(range(len(shape)))}"
             array = array[:1]
@@ -209,6 +214,7 @@ class Inputs:
         self.rng = np.random.default_rng(seed)
         self.subnormals = subnormals
         self.repeats = False  # all of a matrix or batch is like its first part
+        self.splats = False   # half of the arrays are one number
 
     def floats(self, shape, kind, low=-4.0, high=4.0, edges=True):
         """Random numbers, magnitudes 2^low to 2^high, with edge values."""
@@ -227,6 +233,8 @@ class Inputs:
         values = values.reshape(shape)
         if self.repeats and len(shape) > 1:
             values[:] = values[:1]
+        if self.splats and self.rng.random() < 0.5:
+            values[...] = values.flat[0]
         return round_to(values, kind)
 
     def ints(self, shape, kind, low=None, high=None):
@@ -929,10 +937,9 @@ def stored_contractions(inputs, folder):
     for name in PACKED:
         _, values = golden(folder, name)
         rows, columns = values.shape
-        for layout, kind, result in (("gguf", "f32", "f32"),
-                                     ("planar", "f32", "f32"),
-                                     ("gguf", "f16", "f32"),
-                                     ("planar", "bf16", "bf16")):
+        for layout, kind, result, chosen in (
+                ("gguf", "f32", "f32", (5,)), ("planar", "f32", "f32", (2, 3)),
+                ("gguf", "f16", "f32", (1,)), ("planar", "bf16", "bf16", ())):
             tag = f"{kind}*{name}.{layout}->{result}"
             # A weight is rounded to x's type.
             weights = round_to(values, kind)
@@ -961,15 +968,15 @@ def stored_contractions(inputs, folder):
                 b = Builder("packed_contraction experts", tag)
                 w, type = stored_weight(b, f"stack.{name}", name,
                                         matrices.shape, layout)
-                x = factor(inputs, (5, columns), kind)
-                indices = inputs.ints((5,), "i32", 0, len(matrices))
+                x = factor(inputs, (*chosen, columns), kind)
+                indices = inputs.ints(chosen, "i32", 0, len(matrices))
                 reference, rule = stored_product(
                     x, matrices, kind, result,
-                    lambda x, w: np.einsum("ik,ink->in", x, w[indices]))
+                    lambda x, w: np.einsum("...k,...nk->...n", x, w[indices]))
                 y = b.value(
                     f"graph.packed_contraction {b.slot(x, kind)}, {w} experts "
                     f"{b.slot(indices, 'i32')} : {tensor(x.shape, kind)}, "
-                    f"{type(layout)}, {tensor((5,), 'i32')} -> "
+                    f"{type(layout)}, {tensor(chosen, 'i32')} -> "
                     f"{tensor(reference.shape, result)}")
                 b.output(y, result, reference, rule)
                 yield b
@@ -985,11 +992,11 @@ def stored_contractions(inputs, folder):
             b = Builder("packed_row_gather", f"{name}.{layout}->{kind}")
             w, type = stored_weight(b, f"golden.{name}", name, (rows, columns),
                                     layout)
-            indices = inputs.ints((2, 3), "i32", 0, rows)
+            indices = inputs.ints(chosen, "i32", 0, rows)
             y = b.value(f"graph.packed_row_gather {w}, "
                         f"{b.slot(indices, 'i32')} : {type(layout)}, "
-                        f"{tensor((2, 3), 'i32')} -> "
-                        f"{tensor((2, 3, columns), kind)}")
+                        f"{tensor(chosen, 'i32')} -> "
+                        f"{tensor((*chosen, columns), kind)}")
             b.output(y, kind, round_to(values, kind)[indices])
             yield b
 
@@ -998,8 +1005,8 @@ def stored_contractions(inputs, folder):
                                  ("f32", "f16", "f32"), ("f16", "f16", "f16"),
                                  ("f16", "bf16", "bf16"),
                                  ("f32", "f32", "f32")):
-        for shape, columns in (((4, 37), 9), ((1, 64), 33), ((2, 3, 64), 33),
-                               ((5, 7, 48), 35)):
+        for shape, columns in (((37,), 9), ((4, 37), 9), ((1, 64), 33),
+                               ((2, 3, 64), 33), ((5, 7, 48), 35)):
             yield float_contraction(inputs, kind, stored, result, shape,
                                     columns)
 
@@ -1249,13 +1256,14 @@ def attention_case(q, k, v, pos, table, scale, kind, cache, paged):
 
 
 def views(inputs):
-    """Composites whose operands are views of slots."""
-    for view in ("transposed", "sliced", "broadcast"):
-        Builder.view, inputs.repeats = view, view == "broadcast"
+    """Composites whose operands are views of slots, or constants."""
+    for view in ("transposed", "sliced", "broadcast", "constant"):
+        Builder.view = view
+        inputs.repeats, inputs.splats = view == "broadcast", view == "constant"
         try:
             made = list(composites_of_views(inputs))
         finally:
-            Builder.view, inputs.repeats = "", False
+            Builder.view, inputs.repeats, inputs.splats = "", False, False
         yield from made
 
 
