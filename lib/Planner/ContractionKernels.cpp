@@ -7,6 +7,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "Epilogue.h"
 #include "LibraryKernels.h"
 #include "Poot/Dialect/Graph/ElementTypes.h"
 #include "Variants.h"
@@ -36,16 +37,20 @@ struct Product {
   KernelRequest request;
   Extents batchShape, rowShape;
   int64_t batches = 1, rows = 1, columns = 1, depth = 1;
+  /// Rows choose their matrix.
+  bool isIndexed = false;
+  /// What becomes of the sums, if anything does.
+  const Epilogue *epilogue = nullptr;
 
   const OperandLayout &left() const { return request.inputs[0]; }
   const OperandLayout &right() const { return request.inputs[1]; }
-  bool isIndexed() const { return request.inputs.size() == 3; }
 
   Index leftIndex(OperandAccess &at, KValue batch, KValue row, KValue k) const;
   Index rightIndex(OperandAccess &at, KValue batch, KValue column,
                    KValue k) const;
-  Index resultIndex(OperandAccess &at, KValue batch, KValue row,
-                    KValue column) const;
+  /// Stores the result of the sums there.
+  void store(OperandAccess &at, KValue batch, KValue row, KValue column,
+             ArrayRef<KValue> sums) const;
   /// The matrix that a row takes of a stack. A number outside is clamped.
   KValue matrix(OperandAccess &at, KValue row) const;
 };
@@ -68,14 +73,21 @@ Index Product::leftIndex(OperandAccess &at, KValue batch, KValue row,
 
 Index Product::rightIndex(OperandAccess &at, KValue batch, KValue column,
                           KValue k) const {
-  Index index = isIndexed() ? Index{batch} : at.delinearize(batch, batchShape);
+  Index index = isIndexed ? Index{batch} : at.delinearize(batch, batchShape);
   index.append({column, k});
   return index;
 }
 
-Index Product::resultIndex(OperandAccess &at, KValue batch, KValue row,
-                           KValue column) const {
-  return leftIndex(at, batch, row, column);
+void Product::store(OperandAccess &at, KValue batch, KValue row, KValue column,
+                    ArrayRef<KValue> sums) const {
+  if (epilogue) {
+    KValue number = (batch * rows + row) * columns + column;
+    at.storeElement(0, number, epilogue->compute(at, number, sums));
+    return;
+  }
+  // Results have the dimensions of the left operand.
+  at.store(0, leftIndex(at, batch, row, column),
+           convert(at.k, sums[0], at.output().element));
 }
 
 KValue Product::matrix(OperandAccess &at, KValue row) const {
@@ -111,7 +123,7 @@ static OperandLayout join(const OperandLayout &outer,
   return result;
 }
 
-/// Brings rows [begin, end) of the left operand and the result, and of the
+/// Brings rows of the left operand and the result, and of the
 /// rows' matrices, to few dimensions.
 static Product analyze(const KernelRequest &request, int64_t batchRank,
                        const OperandLayout &right) {
@@ -128,8 +140,8 @@ static Product analyze(const KernelRequest &request, int64_t batchRank,
                                       select(out, range(0, batchRank))};
   SmallVector<OperandLayout> row = {select(left, range(batchRank, rank - 1)),
                                     select(out, range(batchRank, rank - 1))};
-  bool isIndexed = request.inputs.size() == 3;
-  if (isIndexed)
+  product.isIndexed = request.inputs.size() == 3;
+  if (product.isIndexed)
     row.push_back(request.inputs[2]);
   else
     batch.push_back(select(right, range(0, batchRank)));
@@ -141,7 +153,7 @@ static Product analyze(const KernelRequest &request, int64_t batchRank,
   product.rows = row[0].count();
   left = join(join(batch[0], row[0]), select(left, {rank - 1}));
   out = join(join(batch[1], row[1]), select(out, {rank - 1}));
-  if (isIndexed) {
+  if (product.isIndexed) {
     product.request.inputs[1] = right;
     product.request.inputs[2] = row[2];
   } else {
@@ -182,7 +194,7 @@ static bool isWeight(const Product &product) {
   const OperandLayout &right = product.right();
   size_t rank = right.shape.size();
   Type element = right.element, left = product.left().element;
-  return product.batches == 1 && !product.isIndexed() && !right.literal &&
+  return product.batches == 1 && !product.isIndexed && !right.literal &&
          isa<FloatType>(left) && !left.isF64() &&
          (element.isF32() || element.isF16() || element.isBF16()) &&
          right.strides[rank - 1] == 1 &&
@@ -228,7 +240,7 @@ static Block chooseFewRowsBlock(const Product &product,
   int64_t wanted = target.isCpu ? 256 : 512;
   int64_t maxOutputs = target.isCpu ? 64 : 8;
   Block block;
-  block.rows = product.isIndexed() ? 1 : std::min(product.rows, kMaxBlockRows);
+  block.rows = product.isIndexed ? 1 : std::min(product.rows, kMaxBlockRows);
   int64_t down = llvm::divideCeilSigned(product.rows, block.rows);
   while (block.columns < 8 && block.rows * block.columns * 2 <= maxOutputs &&
          down * product.columns / (block.columns * 2) >= wanted)
@@ -249,11 +261,12 @@ static void fillFewRows(LibraryKernel &kernel, StringRef variant,
     return Values{
         at.loadQuad(0, product.leftIndex(at, at.k.i32(0), i[0], i[1]))};
   });
-  kernel.fill("store", [&](OperandAccess &at, ArrayRef<KValue> v) {
-    at.store(0, product.resultIndex(at, at.k.i32(0), v[0], v[1]),
-             at.narrow(0, v[2]));
-    return Values{};
-  });
+  bool isPair = kernel.hasHook("store_pair");
+  kernel.fill(isPair ? "store_pair" : "store",
+              [&](OperandAccess &at, ArrayRef<KValue> v) {
+                product.store(at, at.k.i32(0), v[0], v[1], v.drop_front(2));
+                return Values{};
+              });
   bool isFragment = variant.ends_with("_fragment");
   if (variant.ends_with("_tiled") || isFragment)
     launchTiles(kernel, product, isFragment);
@@ -267,7 +280,7 @@ static FailureOr<GeneratedKernel> makeProduct(const LibraryRequest &r,
                                               const Product &product) {
   LibraryRequest own = r.serving(product.request);
   Type sumType = accumulatorOf(product.left().element);
-  Demand demand{product.isIndexed() ? Family::IndexedProduct : Family::Product,
+  Demand demand{product.isIndexed ? Family::IndexedProduct : Family::Product,
                 r.target, product.rows, product.depth};
   demand.columns = product.columns;
   demand.batches = product.batches;
@@ -303,8 +316,7 @@ static FailureOr<GeneratedKernel> makeProduct(const LibraryRequest &r,
   kernel.set("columns", product.columns);
   kernel.set("depth", product.depth);
   kernel.fill("store", [&](OperandAccess &at, ArrayRef<KValue> v) {
-    at.store(0, product.resultIndex(at, v[0], v[1], v[2]),
-             convert(at.k, v[3], at.output().element));
+    product.store(at, v[0], v[1], v[2], v[3]);
     return Values{};
   });
   if (variant == "matmul_wide" || isFragment) {
@@ -330,7 +342,7 @@ static FailureOr<GeneratedKernel> makeProduct(const LibraryRequest &r,
       return Values{convert(at.k, value, sumType)};
     });
   }
-  if (product.isIndexed())
+  if (product.isIndexed)
     kernel.fill("expert", [&](OperandAccess &at, ArrayRef<KValue> i) {
       return Values{product.matrix(at, i[0])};
     });
@@ -341,7 +353,7 @@ static FailureOr<GeneratedKernel> makeProduct(const LibraryRequest &r,
   }
   Block block = chooseBlock(product, variant == "matmul_wide" ? kMaxOutputs / 2
                                                               : kMaxOutputs);
-  if (product.isIndexed())
+  if (product.isIndexed)
     block.rows = 1;
   kernel.set("block_rows", block.rows);
   kernel.set("block_columns", block.columns);
@@ -352,9 +364,9 @@ static FailureOr<GeneratedKernel> makeProduct(const LibraryRequest &r,
   return own.finish(kernel);
 }
 
-FailureOr<GeneratedKernel> makeMatmul(const LibraryRequest &r) {
-  const OperandLayout &right = r.request.inputs[1];
-  const OperandLayout &out = r.request.outputs[0];
+static Product analyzeMatmul(const KernelRequest &request) {
+  const OperandLayout &right = request.inputs[1];
+  const OperandLayout &out = request.outputs[0];
   // Batch dimensions that the right operand is broadcast along count as rows,
   // so that the query heads of a group share the loads of their keys.
   int64_t rank = out.shape.size(), batchRank = rank - 2;
@@ -363,12 +375,23 @@ FailureOr<GeneratedKernel> makeMatmul(const LibraryRequest &r) {
     --batchRank;
   SmallVector<int64_t> dims = range(0, batchRank);
   dims.append({rank - 1, rank - 2});
-  return makeProduct(r, analyze(r.request, batchRank, select(right, dims)));
+  return analyze(request, batchRank, select(right, dims));
+}
+
+static Product analyzeIndexedMatmul(const KernelRequest &request) {
+  return analyze(request, 0, select(request.inputs[1], {0, 2, 1}));
+}
+
+static Product analyzePacked(const KernelRequest &request) {
+  return analyze(request, 0, request.inputs[1]);
+}
+
+FailureOr<GeneratedKernel> makeMatmul(const LibraryRequest &r) {
+  return makeProduct(r, analyzeMatmul(r.request));
 }
 
 FailureOr<GeneratedKernel> makeIndexedMatmul(const LibraryRequest &r) {
-  return makeProduct(
-      r, analyze(r.request, 0, select(r.request.inputs[1], {0, 2, 1})));
+  return makeProduct(r, analyzeIndexedMatmul(r.request));
 }
 
 //===----------------------------------------------------------------------===//
@@ -394,18 +417,23 @@ static KValue packedRow(OperandAccess &at, const OperandLayout &weight,
   return row;
 }
 
-FailureOr<GeneratedKernel> makePackedContraction(const LibraryRequest &r) {
-  Product product = analyze(r.request, 0, r.request.inputs[1]);
+static FailureOr<GeneratedKernel> makePackedProduct(const LibraryRequest &r,
+                                                    const Product &product) {
   const OperandLayout &weight = product.right();
-  if (!weight.isPacked())
-    return makeProduct(r, product);
   Demand demand{Family::PackedProduct, r.target, product.rows, product.depth};
   demand.columns = product.columns;
-  demand.isIndexed = product.isIndexed();
+  demand.isIndexed = product.isIndexed;
   demand.isPlanar =
       cast<PackedType>(weight.element).getLayout() == PackedLayout::Planar;
   demand.isF16 = product.left().element.isF16();
-  StringRef variant = chooseVariant(demand);
+  std::string variant = chooseVariant(demand).str();
+  unsigned second = product.epilogue ? product.epilogue->getSecondWeight() : 0;
+  if (second) {
+    // packed_lane and packed_subgroup have forms of two products.
+    StringRef form = variant;
+    form.consume_front("packed_");
+    variant = ("packed_gated_" + form).str();
+  }
   LibraryRequest own = r.serving(product.request);
   std::string instance = packedInstance(weight);
   if (variant == "packed_fragment")
@@ -413,15 +441,47 @@ FailureOr<GeneratedKernel> makePackedContraction(const LibraryRequest &r) {
   LibraryKernel kernel = own.instantiate(variant, instance);
   kernel.bind(1, 1);
   kernel.bind(2, 1);
+  if (second) {
+    kernel.bind(3, second);
+    kernel.bind(4, second);
+  }
   kernel.fill("weight_row", [&](OperandAccess &at, ArrayRef<KValue> i) {
     Index index;
-    if (product.isIndexed())
+    if (product.isIndexed)
       index.push_back(product.matrix(at, i[0]));
     index.push_back(i[1]);
     return Values{packedRow(at, weight, index)};
   });
   fillFewRows(kernel, variant, product, r.target);
   return own.finish(kernel);
+}
+
+FailureOr<GeneratedKernel> makePackedContraction(const LibraryRequest &r) {
+  Product product = analyzePacked(r.request);
+  return product.right().isPacked() ? makePackedProduct(r, product)
+                                    : makeProduct(r, product);
+}
+
+FailureOr<GeneratedKernel> makeFusedProduct(const LibraryRequest &r) {
+  Epilogue epilogue(cast<FusedOp>(r.request.op));
+  Operation *op = epilogue.getProduct();
+  // The product by itself, whose result is nowhere.
+  KernelRequest request;
+  request.op = op;
+  request.inputs.assign(r.request.inputs.begin(),
+                        r.request.inputs.begin() + op->getNumOperands());
+  request.outputs = {OperandLayout::dense(op->getResult(0).getType())};
+  Product product = isa<MatmulOp>(op)          ? analyzeMatmul(request)
+                    : isa<IndexedMatmulOp>(op) ? analyzeIndexedMatmul(request)
+                                               : analyzePacked(request);
+  // The other operands follow, as they are.
+  product.request.op = r.request.op;
+  product.request.inputs.append(r.request.inputs.begin() + op->getNumOperands(),
+                                r.request.inputs.end());
+  product.request.outputs = r.request.outputs;
+  product.epilogue = &epilogue;
+  return product.right().isPacked() ? makePackedProduct(r, product)
+                                    : makeProduct(r, product);
 }
 
 FailureOr<GeneratedKernel> makePackedRows(const LibraryRequest &r) {

@@ -54,8 +54,7 @@ static KValue onPositive(KernelBuilder &k, KValue x, KValue value,
   return k.select(x > 0.0, value, k.select(x == 0.0, atZero, nan));
 }
 
-static KValue unary(KernelBody &body, UnaryKind kind, KValue x) {
-  KernelBuilder &k = body.k;
+static KValue unary(KernelBuilder &k, UnaryKind kind, KValue x) {
   bool isFloat = isa<FloatType>(x.getType());
   constexpr double infinity = std::numeric_limits<double>::infinity();
   switch (kind) {
@@ -159,8 +158,7 @@ static KValue remainder(KernelBuilder &k, KValue a, KValue b) {
   return k.select(isDefined, rest, nan);
 }
 
-static KValue binary(KernelBody &body, BinaryKind kind, KValue a, KValue b) {
-  KernelBuilder &k = body.k;
+static KValue binary(KernelBuilder &k, BinaryKind kind, KValue a, KValue b) {
   bool isFloat = isa<FloatType>(a.getType());
   int64_t widthMask = isFloat ? 0 : a.getType().getIntOrFloatBitWidth() - 1;
   switch (kind) {
@@ -232,6 +230,32 @@ static KValue compare(ComparePredicate predicate, KValue a, KValue b) {
   llvm_unreachable("every predicate has its case");
 }
 
+KValue computeElement(KernelBuilder &k, Operation *op,
+                      ArrayRef<KValue> operands) {
+  // Half types are computed in f32.
+  auto wide = [&](unsigned i) {
+    Type type = operands[i].getType();
+    return type.isF16() || type.isBF16() ? k.cast(operands[i], k.f32Type())
+                                         : operands[i];
+  };
+  Type element = getElementTypeOrSelf(op->getResult(0).getType());
+  KValue result =
+      TypeSwitch<Operation *, KValue>(op)
+          .Case<UnaryOp>([&](auto o) { return unary(k, o.getKind(), wide(0)); })
+          .Case<BinaryOp>(
+              [&](auto o) { return binary(k, o.getKind(), wide(0), wide(1)); })
+          .Case<CompareOp>([&](auto o) {
+            return compare(o.getPredicate(), wide(0), wide(1));
+          })
+          .Case<SelectOp>([&](auto) {
+            return k.select(operands[0], operands[1], operands[2]);
+          })
+          .Case<CastOp>([&](auto) { return convert(k, operands[0], element); })
+          .Default([](Operation *) { return KValue(); });
+  return result && isa<FloatType>(element) ? convert(k, result, element)
+                                           : result;
+}
+
 LogicalResult buildElementwise(KernelBody &body) {
   KernelBuilder &k = body.k;
   Operation *op = body.request.op;
@@ -259,35 +283,10 @@ LogicalResult buildElementwise(KernelBody &body) {
                          ? k.constant(body.input(i).literal)
                          : body.loadAt(i, body.position(layouts[i], index)));
 
-  KValue result;
-  if (!op) {
-    result = values[0];
-  } else {
-    result = TypeSwitch<Operation *, KValue>(op)
-                 .Case<UnaryOp>([&](auto o) {
-                   return unary(body, o.getKind(), body.widen(values[0]));
-                 })
-                 .Case<BinaryOp>([&](auto o) {
-                   return binary(body, o.getKind(), body.widen(values[0]),
-                                 body.widen(values[1]));
-                 })
-                 .Case<CompareOp>([&](auto o) {
-                   return compare(o.getPredicate(), body.widen(values[0]),
-                                  body.widen(values[1]));
-                 })
-                 .Case<SelectOp>([&](auto) {
-                   return k.select(values[0], values[1], values[2]);
-                 })
-                 .Case<CastOp>([&](auto) {
-                   return convert(k, values[0], body.output().element);
-                 })
-                 .Default([](Operation *) { return KValue(); });
-    if (!result)
-      return emitError(k.getLoc())
-             << "no kernel body for '" << op->getName() << "'";
-  }
-  if (isa<FloatType>(result.getType()))
-    result = body.narrow(0, result);
+  KValue result = op ? computeElement(k, op, values) : values[0];
+  if (!result)
+    return emitError(k.getLoc())
+           << "no kernel body for '" << op->getName() << "'";
   if (out.element.isInteger(1))
     result = k.ucast(result, k.i32Type());
   k.store(body.outputBuffer(), body.position(out, index), result);

@@ -1,6 +1,7 @@
 //===- KernelBody.cpp - What the kernel bodies share ----------------------===//
 
 #include "KernelBody.h"
+#include "Epilogue.h"
 #include "LibraryKernels.h"
 #include "UserKernels.h"
 #include "llvm/ADT/TypeSwitch.h"
@@ -48,9 +49,19 @@ std::string KernelRequest::key() const {
   if (op)
     os << DictionaryAttr::get(op->getContext(),
                               llvm::to_vector(op->getAttrs()));
-  if (auto fused = dyn_cast_or_null<graph::FusedOp>(op))
-    for (Operation &inner : fused.getBody().front())
-      os << inner.getName() << inner.getAttrDictionary();
+  if (auto fused = dyn_cast_or_null<graph::FusedOp>(op)) {
+    llvm::DenseMap<Value, size_t> numbers;
+    for (Value argument : fused.getBody().getArguments())
+      numbers.try_emplace(argument, numbers.size());
+    for (Operation &inner : fused.getBody().front()) {
+      os << " " << inner.getName() << inner.getAttrDictionary();
+      for (Value operand : inner.getOperands())
+        os << " %" << numbers.lookup(operand);
+      os << ":" << inner.getResultTypes();
+      for (Value result : inner.getResults())
+        numbers.try_emplace(result, numbers.size());
+    }
+  }
   for (const OperandLayout &layout : inputs)
     os << " " << layout.key();
   os << " ->";
@@ -61,33 +72,33 @@ std::string KernelRequest::key() const {
   return text;
 }
 
+StringRef getKindName(Operation *op) {
+  return TypeSwitch<Operation *, StringRef>(op)
+      .Case<graph::UnaryOp>(
+          [](auto o) { return stringifyUnaryKind(o.getKind()); })
+      .Case<graph::BinaryOp>(
+          [](auto o) { return stringifyBinaryKind(o.getKind()); })
+      .Case<graph::CompareOp>(
+          [](auto o) { return stringifyComparePredicate(o.getPredicate()); })
+      .Case<graph::ReduceOp, graph::ScanOp>(
+          [](auto o) { return stringifyReduceKind(o.getKind()); })
+      .Case<graph::FusedOp>([](auto o) {
+        kernel::FuncOp func = findUserKernel(o);
+        return func ? func.getSymName() : o.getPattern();
+      })
+      .Default([](Operation *o) { return o->getName().stripDialect(); });
+}
+
 std::string KernelRequest::name() const {
   std::string text;
   llvm::raw_string_ostream os(text);
-  // The kind of an element-wise op or reduction says more than the op's name.
-  StringRef kind;
-  if (op)
-    kind = TypeSwitch<Operation *, StringRef>(op)
-               .Case<graph::UnaryOp>(
-                   [](auto o) { return stringifyUnaryKind(o.getKind()); })
-               .Case<graph::BinaryOp>(
-                   [](auto o) { return stringifyBinaryKind(o.getKind()); })
-               .Case<graph::CompareOp>([](auto o) {
-                 return stringifyComparePredicate(o.getPredicate());
-               })
-               .Case<graph::ReduceOp, graph::ScanOp>(
-                   [](auto o) { return stringifyReduceKind(o.getKind()); })
-               .Case<graph::FusedOp>([](auto o) {
-                 kernel::FuncOp func = findUserKernel(o);
-                 return func ? func.getSymName() : o.getPattern();
-               })
-               .Default([](Operation *) { return StringRef(); });
+  StringRef kind = op ? getKindName(op) : StringRef();
   if (!op)
     os << "copy";
   else if (isa<graph::ReduceOp, graph::ScanOp>(op))
     os << op->getName().stripDialect() << "_" << kind;
   else
-    os << (kind.empty() ? op->getName().stripDialect() : kind);
+    os << kind;
   auto shape = [&](const OperandLayout &layout) {
     os << "_";
     for (auto [i, extent] : llvm::enumerate(layout.shape)) {
@@ -162,7 +173,9 @@ FailureOr<GeneratedKernel> generateKernel(OpBuilder &builder, Location loc,
                 .Case<graph::RopeOp>([&](auto) { return make(makeRope); })
                 .Case<graph::AttentionOp>(
                     [&](auto) { return make(makeAttention); })
-                .Case<graph::FusedOp>([&](auto) { return make(makeFused); })
+                .Case<graph::FusedOp>([&](auto o) {
+                  return make(Epilogue::isIn(o) ? makeFusedProduct : makeFused);
+                })
                 .Default([](Operation *) { return nullptr; })
           : nullptr;
   if (function)

@@ -38,6 +38,15 @@ private:
   llvm::SmallVector<int64_t, 3> grid;
 };
 
+/// What an element-wise op computes of elements of its operands, in its result's
+/// type. Null for any other op.
+KValue computeElement(kernel::KernelBuilder &k, mlir::Operation *op,
+                      llvm::ArrayRef<KValue> operands);
+
+/// What says most of an op: the kind of an element-wise op or reduction, the
+/// name of any other.
+llvm::StringRef getKindName(mlir::Operation *op);
+
 // One function a family of ops; each adds its code to `body`.
 mlir::LogicalResult buildElementwise(KernelBody &body);
 void buildGather(KernelBody &body);

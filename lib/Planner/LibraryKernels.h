@@ -50,6 +50,9 @@ mlir::FailureOr<GeneratedKernel>
 makeIndexedMatmul(const LibraryRequest &request);
 mlir::FailureOr<GeneratedKernel>
 makePackedContraction(const LibraryRequest &request);
+/// A product, or two, with what element-wise ops make of the sums (Epilogue.h).
+mlir::FailureOr<GeneratedKernel>
+makeFusedProduct(const LibraryRequest &request);
 mlir::FailureOr<GeneratedKernel> makePackedRows(const LibraryRequest &request);
 mlir::FailureOr<GeneratedKernel> makeRepack(const LibraryRequest &request);
 mlir::FailureOr<GeneratedKernel> makeRope(const LibraryRequest &request);

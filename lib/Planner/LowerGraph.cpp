@@ -6,6 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "Epilogue.h"
 #include "KernelTable.h"
 #include "LibraryKernels.h"
 #include "Poot/Dialect/Graph/ElementTypes.h"
@@ -328,6 +329,9 @@ std::optional<SmallVector<int64_t>> splitInputs(Operation *op, int64_t dim) {
     return Dims(op ? op->getNumOperands() : 1, dim);
   // One op of rows, or ops that are all element-wise.
   if (auto fused = dyn_cast<FusedOp>(op)) {
+    // plan-fuse-products leaves alone what would be split.
+    if (Epilogue::isIn(fused))
+      return std::nullopt;
     Block &body = fused.getBody().front();
     for (Operation &inner : body)
       if (isa<SoftmaxOp, RmsNormOp, LayerNormOp>(inner))

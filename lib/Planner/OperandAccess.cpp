@@ -126,6 +126,25 @@ void OperandAccess::store(unsigned i, ArrayRef<KValue> index, KValue value) {
   k.store(outputBuffer(i), position(output(i), index), value);
 }
 
+KValue OperandAccess::elementPosition(const OperandLayout &layout,
+                                      KValue number) {
+  // In as few dimensions as the layout allows.
+  OperandLayout collapsed = layout;
+  collapseDims(collapsed);
+  return position(collapsed, delinearize(number, collapsed.shape));
+}
+
+KValue OperandAccess::loadElement(unsigned i, KValue number) {
+  return input(i).literal ? k.constant(input(i).literal)
+                          : loadAt(i, elementPosition(input(i), number));
+}
+
+void OperandAccess::storeElement(unsigned i, KValue number, KValue value) {
+  if (output(i).element.isInteger(1))
+    value = k.ucast(value, k.i32Type());
+  k.store(outputBuffer(i), elementPosition(output(i), number), value);
+}
+
 KValue OperandAccess::widen(KValue value) {
   Type type = value.getType();
   return type.isF16() || type.isBF16() ? k.cast(value, k.f32Type()) : value;

@@ -75,6 +75,11 @@ public:
   static bool hasQuads(const OperandLayout &layout);
   void store(unsigned i, llvm::ArrayRef<KValue> index, KValue value);
 
+  /// The element of that number in row-major order.
+  KValue elementPosition(const OperandLayout &layout, KValue number);
+  KValue loadElement(unsigned i, KValue number);
+  void storeElement(unsigned i, KValue number, KValue value);
+
   /// f16 and bf16 in f32, everything else as it is.
   KValue widen(KValue value);
   /// To the element type of output `i`, rounding.

@@ -18,6 +18,7 @@ void buildGraphToPlanPipeline(OpPassManager &pm, ArrayRef<std::string> targets,
   pm.addPass(graph::createGraphRepackWeights());
   pm.addPass(graph::createGraphHoistComputed());
   pm.addPass(createPlanUseKernels({llvm::to_vector(kernels)}));
+  pm.addPass(createPlanFuseProducts());
   for (const std::string &target : targets)
     pm.addPass(createPlanLowerGraph({target, testVectors}));
   pm.addPass(createPlanEraseGraph());

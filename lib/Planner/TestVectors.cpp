@@ -1,6 +1,7 @@
 //===- TestVectors.cpp - Seeded checks of kernels -------------------------===//
 
 #include "TestVectors.h"
+#include "Epilogue.h"
 #include "Poot/Dialect/Graph/ElementTypes.h"
 #include "Poot/Eval/Eval.h"
 #include "UserKernels.h"
@@ -50,12 +51,24 @@ static int64_t attentionCapacity(const KernelRequest &request) {
              : request.inputs[1].shape[0] / request.inputs[0].shape[0];
 }
 
+/// The matrix product that a request is, or begins with.
+static Operation *getProduct(const KernelRequest &request) {
+  if (auto fused = dyn_cast_or_null<FusedOp>(request.op))
+    return Epilogue::isIn(fused) ? Epilogue(fused).getProduct() : nullptr;
+  return isa_and_nonnull<MatmulOp, IndexedMatmulOp, PackedContractionOp>(
+             request.op)
+             ? request.op
+             : nullptr;
+}
+
 /// What input `i` of `request` is filled with.
 static void chooseFill(const KernelRequest &request, unsigned i,
                        fb::TestInputT &input) {
   const OperandLayout &layout = request.inputs[i];
   Type element = layout.element;
-  Operation *op = request.op;
+  Operation *op = request.op, *product = getProduct(request);
+  if (product && i < product->getNumOperands())
+    op = product;
   input.fill = fb::Fill::UniformInt;
   auto range = [&](double low, double high) {
     input.low = low;
@@ -163,7 +176,9 @@ static Tolerance tolerance(const KernelRequest &request, Type element,
       binary && binary.getKind() == BinaryKind::Pow)
     result = {1e-4, 1e-4};
   // Its author may have a reason to be off by more.
-  if (auto fused = dyn_cast<FusedOp>(op)) {
+  auto fused = dyn_cast<FusedOp>(op);
+  bool isFusedProduct = fused && Epilogue::isIn(fused);
+  if (fused && !isFusedProduct) {
     double own = getTolerance(findUserKernel(fused)).value_or(1e-4);
     result = {own, own};
   }
@@ -172,23 +187,36 @@ static Tolerance tolerance(const KernelRequest &request, Type element,
     result = {1e-7, 2e-5};
   int64_t terms = 1;
   double magnitude = 16;
-  if (isa<MatmulOp, IndexedMatmulOp, PackedContractionOp>(op))
+  Operation *product = getProduct(request);
+  bool isPacked = isa_and_nonnull<PackedContractionOp>(product);
+  unsigned second = isFusedProduct ? Epilogue(fused).getSecondWeight() : 0;
+  if (product)
     terms = request.inputs[0].shape.back();
   else if (isa<ReduceOp>(op))
     terms = request.inputs[0].count();
   else if (auto scan = dyn_cast<ScanOp>(op))
     terms = request.outputs[0].shape[scan.getDim()];
   // Weights may be far larger than their scales.
-  if (isa<PackedContractionOp>(op))
-    magnitude = largestOf(operands[0]) * largestOf(operands[1]);
+  if (isPacked)
+    magnitude = largestOf(operands[0]) *
+                std::max(largestOf(operands[1]),
+                         second ? largestOf(operands[second]) : 0);
   if (terms > 1)
     result = {1e-6 * magnitude * std::sqrt(double(terms)), 1e-4};
   // The oracle rounds weights to the type of the left operand, a device need
   // not.
-  if (isa<PackedContractionOp>(op) &&
-      request.inputs[1].element != request.inputs[0].element)
+  if (isPacked && request.inputs[1].element != request.inputs[0].element)
     result.absolute += roundingOf(request.inputs[0].element) * magnitude *
                        std::sqrt(double(terms));
+  // An error goes on times another factor: a sum, an operand, or for an
+  // exponential the result, which then is no larger than these.
+  if (isFusedProduct) {
+    double factor = 1 + magnitude * std::sqrt(double(terms));
+    for (unsigned i = product->getNumOperands(); i < operands.size(); ++i)
+      if (i != second)
+        factor = std::max(factor, largestOf(operands[i]));
+    result.absolute *= factor;
+  }
   if (auto attention = dyn_cast<AttentionOp>(op);
       attention && !isAttentionJoin(request)) {
     // Errors of scores, which are sums of products of at most 16, are relative
@@ -341,8 +369,7 @@ static double work(const KernelRequest &request) {
   double work = 0;
   for (const OperandLayout &layout : request.outputs)
     work += double(layout.count());
-  if (isa_and_nonnull<MatmulOp, IndexedMatmulOp, PackedContractionOp>(
-          request.op))
+  if (getProduct(request))
     work *= double(request.inputs[0].shape.back());
   // Scores take as long as values.
   if (isa_and_nonnull<AttentionOp>(request.op) && !isAttentionJoin(request))

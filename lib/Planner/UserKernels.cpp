@@ -380,20 +380,14 @@ private:
 /// two indices, at the number of its row and its own in the row.
 static KValue position(OperandAccess &at, const OperandLayout &layout,
                        ArrayRef<KValue> indices) {
-  // In as few dimensions as the layout allows.
-  SmallVector<OperandLayout, 1> whole = {layout};
-  if (indices.size() == 1) {
-    collapseDims(whole);
-    return at.position(whole[0], at.delinearize(indices[0], whole[0].shape));
-  }
+  if (indices.size() == 1)
+    return at.elementPosition(layout, indices[0]);
   if (layout.shape.empty())
     return at.position(layout, {});
-  OperandLayout &rows = whole[0];
+  OperandLayout rows = layout;
   int64_t stride = rows.strides.pop_back_val();
   rows.shape.pop_back();
-  collapseDims(whole);
-  return at.position(rows, at.delinearize(indices[0], rows.shape)) +
-         indices[1] * stride;
+  return at.elementPosition(rows, indices[0]) + indices[1] * stride;
 }
 
 FailureOr<GeneratedKernel> makeFused(const LibraryRequest &r) {

@@ -15,7 +15,7 @@ graph.const @w : tensor<8x8xf32>
 // CHECK: %[[B:[0-9]+]] = plan.buffer arena bytes 64 at 256
 // CHECK: %[[C:[0-9]+]] = plan.buffer arena bytes 64 at 0
 // CHECK: %[[M:[0-9]+]] = plan.dispatch @matmul_f32_2x8_8x8 {{.*}}(%0, %2, %[[A]])
-// CHECK: %[[E:[0-9]+]] = plan.dispatch @exp_f32_2x8 {{.*}}(%[[A]], %[[B]]) {{.*}} after(%[[M]])
+// CHECK: %[[E:[0-9]+]] = plan.dispatch @scan_sum_f32_2x8 {{.*}}(%[[A]], %[[B]]) {{.*}} after(%[[M]])
 // CHECK: %[[T:[0-9]+]] = plan.dispatch @tanh_f32_2x8 {{.*}}(%[[B]], %[[C]]) {{.*}} after(%[[E]])
 // CHECK: plan.dispatch @add_f32_2x8 {{.*}}(%[[C]], %0, %1) {{.*}} after(%[[T]])
 // CHECK-NOT: func.func
@@ -25,7 +25,7 @@ graph.const @w : tensor<8x8xf32>
 // TABLE-LABEL: program chain.vulkan:base on vulkan:base, entry chain
 // TABLE-NEXT: # command grid arguments
 // TABLE-NEXT: 0 matmul_f32_2x8_8x8 {{.*}} slot:x computed:w.neg =%0
-// TABLE-NEXT: 1 exp_f32_2x8 1x1x1 %0 =%1 after 0
+// TABLE-NEXT: 1 scan_sum_f32_2x8 2x1x1 %0 =%1 after 0
 // TABLE-NEXT: 2 tanh_f32_2x8 1x1x1 %1 =%2 after 1
 // TABLE-NEXT: 3 add_f32_2x8 1x1x1 %2 slot:x =output:y after 2
 // TABLE-NEXT: 4 commands; {{.*}} 3 arena buffers (192 B); arena 512 B
@@ -34,7 +34,7 @@ func.func @chain(%x: tensor<2x8xf32> {graph.name = "x"}) -> (tensor<2x8xf32> {gr
   %w = graph.get @w : tensor<8x8xf32>
   %n = graph.unary neg %w : tensor<8x8xf32>
   %a = graph.matmul %x, %n : tensor<2x8xf32>, tensor<8x8xf32> -> tensor<2x8xf32>
-  %b = graph.unary exp %a : tensor<2x8xf32>
+  %b = graph.scan sum %a dim 1 : tensor<2x8xf32>
   %c = graph.unary tanh %b : tensor<2x8xf32>
   %d = graph.binary add %c, %x : tensor<2x8xf32>
   return %d : tensor<2x8xf32>

@@ -22,7 +22,8 @@ namespace poot::planner {
 
 /// Appends the passes from a graph to a finished plan for `targets`:
 /// poot-graph-composites, plan-decompose, graph-repack-weights,
-/// graph-hoist-computed, plan-use-kernels, plan-lower-graph for each target,
+/// graph-hoist-computed, plan-use-kernels, plan-fuse-products,
+/// plan-lower-graph for each target,
 /// plan-erase-graph, plan-assign-arena, plan-add-edges. `kernels` are files of
 /// the user's kernels.
 void buildGraphToPlanPipeline(mlir::OpPassManager &pm,

@@ -39,6 +39,21 @@ def PlanUseKernels : Pass<"plan-use-kernels", "::mlir::ModuleOp"> {
   ];
 }
 
+def PlanFuseProducts : Pass<"plan-fuse-products", "::mlir::ModuleOp"> {
+  let summary = "Element-wise ops become part of the products whose sums they take";
+  let description = [{
+    A matrix product and the element-wise ops that its result alone leads to, up
+    to the last of them, become a `graph.fused`: one kernel of the library, whose
+    store hook computes the ops on each sum. Activations, residuals and casts then
+    write and read no memory of their own. Where two products of few rows with the
+    same left operand and packed weights alike meet in these ops, as gate and up
+    do in a feed-forward layer, one kernel computes both.
+
+    Runs after `plan-use-kernels`, so that ops which a user's kernel implements
+    are that kernel's.
+  }];
+}
+
 def PlanLowerGraph : Pass<"plan-lower-graph", "::mlir::ModuleOp"> {
   let summary = "Turn every function of the graph into a program of a target";
   let description = [{

@@ -182,7 +182,8 @@ def Graph_FusedOp : Graph_CompositeOp<"fused", [IsolatedFromAbove, SingleBlock]>
   let description = [{
     What the ops of the body compute of the operands. Values between them exist
     nowhere. `plan-use-kernels` makes it, where a kernel of the user's implements
-    what `pattern` says ([own-kernels.md](../own-kernels.md)).
+    what `pattern` says ([own-kernels.md](../own-kernels.md)), and
+    `plan-fuse-products` of a matrix product and what becomes of its sums.
 
     ```mlir
     %y = graph.fused "silu"(%x) : (tensor<8xf32>) -> tensor<8xf32> {
@@ -196,7 +197,7 @@ def Graph_FusedOp : Graph_CompositeOp<"fused", [IsolatedFromAbove, SingleBlock]>
     }
     ```
   }];
-  let arguments = (ins StrAttr:$pattern, Variadic<Graph_Tensor>:$operands);
+  let arguments = (ins StrAttr:$pattern, Variadic<Graph_TensorOrPacked>:$operands);
   let results = (outs Graph_Tensor:$result);
   let regions = (region SizedRegion<1>:$body);
   let assemblyFormat = [{
