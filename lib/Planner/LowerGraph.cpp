@@ -247,10 +247,17 @@ LogicalResult ProgramLowering::keepOldState(Operation *update,
   return success();
 }
 
-/// Bytes of its first operand that a kernel reads at most, where these are
-/// less than all: of a table the rows that are looked up.
-int64_t bytesTouched(const KernelRequest &request) {
+/// Bytes of an operand that a kernel reads or writes at most, where these are
+/// less than all: rows that are looked up in a table, or updated. Else 0.
+int64_t bytesTouched(const KernelRequest &request, unsigned operand) {
+  bool isResult = operand == request.inputs.size();
+  if (isResult && isa_and_nonnull<ScatterOp>(request.op)) {
+    const OperandLayout &updates = request.inputs[1];
+    return updates.count() * deviceElementBytes(updates.element);
+  }
   const OperandLayout &out = request.outputs.front();
+  if (operand != 0)
+    return 0;
   if (isa_and_nonnull<GatherOp>(request.op))
     return out.count() * deviceElementBytes(out.element);
   if (isa_and_nonnull<PackedRowGatherOp>(request.op))
@@ -290,7 +297,7 @@ LogicalResult ProgramLowering::emitDispatch(Operation *op, Location loc,
                                                     : plan::Access::Write;
     buffers.push_back(view.buffer);
     int64_t size = layout.spanBytes();
-    int64_t touched = operand == 0 ? bytesTouched(request) : 0;
+    int64_t touched = bytesTouched(request, operand);
     if (size != -1 && touched >= size)
       touched = 0;
     arguments.push_back(plan::ArgumentAttr::get(builder.getContext(), access,

@@ -75,8 +75,8 @@ func.func @literals(%x: tensor<3xf32> {graph.name = "x"}) -> (tensor<3xf32> {gra
 // CHECK-NEXT: %[[V2:[0-9]+]] = plan.buffer output "y" bytes 48 type tensor<3x4xf32>
 // CHECK-NEXT: %[[V3:[0-9]+]] = plan.buffer state "cache" bytes 16
 // CHECK-NEXT: %[[V4:[0-9]+]] = plan.buffer const "literal.1" bytes 12
-// CHECK-NEXT: %[[V5:[0-9]+]] = plan.dispatch @scatter_i32_nx4 grid {{.*}}(%[[V0]], %[[V1]], %[[V3]]) [#plan.arg<read 0 : 8>, #plan.arg<read 0 : 32>, #plan.arg<read_write 0 : -1>] metadata [#plan.extent<@cache>]
-// CHECK-NEXT: %[[V6:[0-9]+]] = plan.dispatch @scatter_i32_nx4 grid {{.*}}(%[[V0]], %[[V1]], %[[V3]]) [#plan.arg<read 0 : 8>, #plan.arg<read 0 : 32>, #plan.arg<read_write 0 : -1>] metadata [#plan.extent<@cache>]
+// CHECK-NEXT: %[[V5:[0-9]+]] = plan.dispatch @scatter_i32_nx4 grid {{.*}}(%[[V0]], %[[V1]], %[[V3]]) [#plan.arg<read 0 : 8>, #plan.arg<read 0 : 32>, #plan.arg<read_write 0 : -1 touches 32>] metadata [#plan.extent<@cache>]
+// CHECK-NEXT: %[[V6:[0-9]+]] = plan.dispatch @scatter_i32_nx4 grid {{.*}}(%[[V0]], %[[V1]], %[[V3]]) [#plan.arg<read 0 : 8>, #plan.arg<read 0 : 32>, #plan.arg<read_write 0 : -1 touches 32>] metadata [#plan.extent<@cache>]
 // CHECK-NEXT: %[[V7:[0-9]+]] = plan.dispatch @gather_f32_3x4 grid {{.*}}(%[[V3]], %[[V4]], %[[V2]]) [#plan.arg<read 0 : -1 touches 48>, #plan.arg<read 0 : 12>, #plan.arg<write 0 : 48>] metadata [#plan.extent<@cache>]
 func.func @in_place(%i: tensor<2xi32> {graph.name = "i"}, %u: tensor<2x4xf32> {graph.name = "u"}) -> (tensor<3x4xf32> {graph.name = "y"}) {
   %old = graph.get @cache : tensor<?x4xf32>
@@ -110,7 +110,7 @@ func.func @replaced(%x: tensor<4xf32> {graph.name = "x"}) {
 // CHECK-NEXT: %[[V3:[0-9]+]] = plan.buffer state "sum" bytes 16
 // CHECK-NEXT: %[[V4:[0-9]+]] = plan.buffer arena bytes 16
 // CHECK-NEXT: %[[V5:[0-9]+]] = plan.copy %[[V3]][0] to %[[V4]][0] bytes 16
-// CHECK-NEXT: %[[V6:[0-9]+]] = plan.dispatch @scatter_i32_4 grid {{.*}}(%[[V0]], %[[V1]], %[[V3]]) [#plan.arg<read 0 : 4>, #plan.arg<read 0 : 4>, #plan.arg<read_write 0 : 16>] metadata []
+// CHECK-NEXT: %[[V6:[0-9]+]] = plan.dispatch @scatter_i32_4 grid {{.*}}(%[[V0]], %[[V1]], %[[V3]]) [#plan.arg<read 0 : 4>, #plan.arg<read 0 : 4>, #plan.arg<read_write 0 : 16 touches 4>] metadata []
 // CHECK-NEXT: %[[V7:[0-9]+]] = plan.copy %[[V4]][0] to %[[V2]][0] bytes 16
 func.func @kept(%i: tensor<1xi32> {graph.name = "i"}, %u: tensor<1xf32> {graph.name = "u"}) -> (tensor<4xf32> {graph.name = "y"}) {
   %old = graph.get @sum : tensor<4xf32>
