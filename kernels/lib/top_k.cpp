@@ -20,6 +20,8 @@ POOT_SPEC inline int32_t length = 1;
 POOT_SPEC inline int32_t count = 1;
 
 inline constexpr int32_t groupSize = 128;
+/// Elements that an invocation looks at in one turn of its loop.
+inline constexpr int32_t atOnce = 8;
 
 template <class T>
 POOT_HOOK("load")
@@ -79,11 +81,18 @@ POOT_KERNEL POOT_WORKGROUP_SIZE(groupSize, 1,
   for (int32_t rank = 0; rank < count; ++rank) {
     Element<K> best = {std::numeric_limits<K>::min(),
                        std::numeric_limits<int32_t>::max()};
-    for (int32_t i = t; i < length; i += groupSize) {
-      Element<K> element = {key_of(load(in, row, i)), i};
-      if (last.is_before(element) && element.is_before(best))
-        best = element;
-    }
+    // Many at a turn, for the sake of lavapipe: there the loops of an
+    // invocation end after 65535 turns in all.
+    for (int32_t base = t; base < length; base += groupSize * atOnce)
+#pragma unroll
+      for (int32_t j = 0; j < atOnce; ++j) {
+        int32_t i = base + j * groupSize;
+        if (i < length) {
+          Element<K> element = {key_of(load(in, row, i)), i};
+          if (last.is_before(element) && element.is_before(best))
+            best = element;
+        }
+      }
     keys[t] = best.key;
     places[t] = best.position;
     barrier();

@@ -98,6 +98,7 @@ void testForms(Random &random) {
   positions.clear();
   for (int32_t i = 0; i < rows * tokens; ++i)
     positions.push_back(random.integer(-1, capacity));
+  positions.back() = capacity - 1;
   Tensors tensors(random);
   std::vector<Wanted> wanted;
   forEachQuery([&](int32_t r, int32_t t, int32_t h, int32_t end) {
@@ -140,7 +141,7 @@ void testForms(Random &random) {
       out<vec<float, 2>>(wantedStatistics), capacity, span);
   run(invocations("attention_combine", int64_t(queries) * value_dim),
       attention_combine, in(parts), in<2>(statistics), out<float>(wanted));
-  splits = 1;
+  splits = 1; // all positions at once
   run(invocations("attention_lane", queries), attention_lane, in<4>(query),
       in<4>(keys), in<4>(values), in(positions), out<float>(wanted), capacity);
   run({"attention_group", int64_t(rows) * kv_heads * blocks, 128},
@@ -167,6 +168,9 @@ TEST(Attention, EveryForm) {
                 int64_t(splits) * value_dim);
       },
       [&] { testForms(random); });
+  // More positions than a workgroup has invocations.
+  capacity = 300;
+  testForms(random);
 }
 
 } // namespace

@@ -45,6 +45,9 @@ inline bool isFullSweep() {
   return full;
 }
 
+/// Whether a sweep is under way, of whose launches not all are made each day.
+inline bool isSweeping = false;
+
 /// Extents around the sizes that kernels work in.
 inline constexpr int32_t oddExtents[] = {1, 3, 17, 63, 65, 4097};
 
@@ -57,9 +60,10 @@ struct Extent {
   int32_t step = 1, most = std::numeric_limits<int32_t>::max();
 };
 
-/// Calls TEST with every extent at its base, then with one at a time at each of
-/// the odd extents, or at the next one that the kernel takes. OPERATIONS gives
-/// the products or elements of a case; those with too many are left out.
+/// Calls TEST with every extent at its base, where they are left in the end,
+/// and with one at a time at each of the odd extents, or at the next one that
+/// the kernel takes. OPERATIONS gives the products or elements of a case; those
+/// with too many are left out.
 template <class Operations, class Test>
 void sweep(const std::vector<Extent> &extents, Operations operations,
            Test test) {
@@ -68,6 +72,7 @@ void sweep(const std::vector<Extent> &extents, Operations operations,
     for (const Extent &extent : extents)
       extent.value = extent.base;
   };
+  isSweeping = true;
   toBase();
   {
     SCOPED_TRACE("every extent at its base");
@@ -86,6 +91,8 @@ void sweep(const std::vector<Extent> &extents, Operations operations,
       test();
     }
   }
+  toBase();
+  isSweeping = false;
 }
 
 //===----------------------------------------------------------------------===//
@@ -284,6 +291,7 @@ struct DeviceLaunch {
   /// Lanes of the subgroups that the grid is made for; 0 if the kernel doesn't
   /// ask.
   uint32_t subgroupSize;
+  int64_t turns; // see Grid
 };
 /// Set in the program with devices.
 inline void (*runOnDevices)(const DeviceLaunch &) = nullptr;
@@ -302,6 +310,9 @@ struct Grid {
   uint32_t subgroupSize = 0;
   /// One launch of so many is in the share that isn't by hand.
   unsigned every = 1;
+  /// Turns that the loops of an invocation take in all, where there may be more
+  /// than lavapipe takes.
+  int64_t turns = 0;
 };
 /// The same for devices, on which compiling dominates.
 inline constexpr unsigned deviceShare = 12;
@@ -328,13 +339,15 @@ template <class T> void capture(DeviceLaunch &launch, const Arg<T> &argument) {
                             argument.findWrong});
 }
 
-/// Whether a launch is in the share that isn't by hand: the kernel's first one,
-/// and after it one of EVERY, where each kernel begins with another.
+/// Whether a launch is in the share that isn't by hand: all outside of sweeps,
+/// the kernel's first one, and after it one of EVERY, where each kernel begins
+/// with another.
 inline bool isInShare(const Grid &grid, unsigned number, unsigned every) {
   unsigned begin = 0;
   for (char c : grid.kernel)
     begin += static_cast<unsigned char>(c);
-  return isFullSweep() || number == 0 || (begin + number) % every == 0;
+  return isFullSweep() || !isSweeping || number == 0 ||
+         (begin + number) % every == 0;
 }
 
 /// Runs KERNEL along x, in two rows of the grid where there are many
@@ -352,8 +365,8 @@ void run(const Grid &grid, void (*kernel)(P...), const A &...arguments) {
   host::extent3 extent = {across, 1, 1};
   if (across > 4)
     extent = {(across + 1) / 2, 2, 1};
-  DeviceLaunch launch = {grid.kernel, currentSpecs(),   extent, {},
-                         {},          grid.subgroupSize};
+  DeviceLaunch launch = {grid.kernel, currentSpecs(),    extent,    {},
+                         {},          grid.subgroupSize, grid.turns};
   (capture(launch, arguments), ...);
   host::options options;
   if (grid.subgroupSize)

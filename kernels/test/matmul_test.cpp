@@ -136,6 +136,13 @@ TEST(Matmul, Tiled) {
         });
 }
 
+/// What the loops of an invocation take where fragments are arrays: for each 16
+/// steps of the depth they load a lane's rows of the left operand and all of
+/// the right one, and multiply.
+template <int LANES> int64_t turnsWithoutMatrices() {
+  return int64_t(divide_up(depth, 32)) * 2 * (16 * 17 + 2 * 16 / LANES * 17);
+}
+
 /// Where the right operand isn't transposed, its innermost extent is that of
 /// columns.
 template <int LANES> void testFragments() {
