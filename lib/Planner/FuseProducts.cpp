@@ -112,13 +112,6 @@ bool fitsBindings(Operation *product) {
          llvm::all_of(product->getResultTypes(), fits);
 }
 
-/// Operands of a fused op are known by their places.
-bool hasDistinctOperands(Operation *product) {
-  llvm::SmallDenseSet<Value> operands(product->operand_begin(),
-                                      product->operand_end());
-  return operands.size() == product->getNumOperands();
-}
-
 /// Whether a kernel computes both products at once: of few rows with packed
 /// weights alike, which begin where their buffers do.
 bool isPair(Operation *one, Operation *other) {
@@ -193,34 +186,47 @@ DenseElementsAttr getSplat(Value value) {
 
 void fuse(Operation *product, const Ops &ops) {
   Operation *last = ops.back();
-  // The product's own operands come first, then a second weight.
-  llvm::SetVector<Value> operands(product->operand_begin(),
-                                  product->operand_end());
+  // The product's own operands come first, then a second weight. What
+  // element-wise ops take is an operand of its own even where it is one of
+  // these: a kernel sees a matrix as its product needs it.
+  SmallVector<Value> operands(product->getOperands());
+  llvm::SetVector<Value> elements;
   std::string pattern = kProductPattern.str();
   for (Operation *op : ops) {
-    if (isProduct(op) && op != product)
-      operands.insert(op->getOperand(1));
-    else if (!isProduct(op) && !isa<ReshapeOp>(op))
+    if (isProduct(op)) {
+      if (op != product)
+        operands.push_back(op->getOperand(1));
+      continue;
+    }
+    if (!isa<ReshapeOp>(op))
       pattern += ("_" + getKindName(op)).str();
-  }
-  for (Operation *op : ops)
     for (Value operand : op->getOperands())
       if (!ops.contains(operand.getDefiningOp()) && !getSplat(operand))
-        operands.insert(operand);
+        elements.insert(operand);
+  }
+  size_t numOfProducts = operands.size();
+  llvm::append_range(operands, elements);
 
   OpBuilder builder(last);
   SmallVector<Location> locs;
   for (Operation *op : ops)
     locs.push_back(op->getLoc());
   auto fused = FusedOp::create(builder, builder.getFusedLoc(locs),
-                               last->getResult(0).getType(), pattern,
-                               operands.getArrayRef());
+                               last->getResult(0).getType(), pattern, operands);
   Block *body = builder.createBlock(
-      &fused.getBody(), {}, ValueRange(operands.getArrayRef()).getTypes(),
+      &fused.getBody(), {}, ValueRange(operands).getTypes(),
       SmallVector<Location>(operands.size(), fused.getLoc()));
-  IRMapping mapping;
-  mapping.map(operands.getArrayRef(), body->getArguments());
+  ValueRange arguments = body->getArguments();
+  IRMapping ofProducts, mapping;
+  ofProducts.map(ArrayRef(operands).take_front(numOfProducts),
+                 arguments.take_front(numOfProducts));
+  mapping.map(elements.getArrayRef(), arguments.drop_front(numOfProducts));
   for (Operation *op : ops) {
+    if (isProduct(op)) {
+      mapping.map(op->getResult(0),
+                  builder.clone(*op, ofProducts)->getResult(0));
+      continue;
+    }
     for (Value operand : op->getOperands())
       if (DenseElementsAttr literal = getSplat(operand);
           literal && !mapping.contains(operand))
@@ -242,7 +248,7 @@ struct FuseProducts : impl::PlanFuseProductsBase<FuseProducts> {
         // A product may be part of another one's fusion.
         for (Operation *op = block.empty() ? nullptr : &block.front(); op;) {
           Operation *next = op->getNextNode();
-          if (isProduct(op) && fitsBindings(op) && hasDistinctOperands(op))
+          if (isProduct(op) && fitsBindings(op))
             if (Ops ops = findFusion(op); !ops.empty()) {
               Operation *last = ops.back();
               next = last->getNextNode();

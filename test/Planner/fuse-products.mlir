@@ -1,5 +1,5 @@
 // RUN: poot-opt %s --plan-fuse-products --split-input-file | FileCheck %s
-// The kernels of what is fused compute what the oracle does.
+// Which kernels compute it; fuse-products-run.mlir has what they compute.
 // RUN: poot-opt %s --split-input-file --plan-fuse-products --plan-lower-graph=target=vulkan:cpu \
 // RUN:   | FileCheck %s --check-prefix=KERNEL
 
@@ -79,12 +79,16 @@ func.func @state(%x: tensor<4x32xf32> {graph.name = "x"}) -> (tensor<4x64xf32> {
   return %1 : tensor<4x64xf32>
 }
 
-// Operands are known by their places: a square has but one.
+// A matrix that is both a factor and an element-wise op's operand is an operand
+// of the fused op each time: its columns are rows to the product's kernel.
 // CHECK-LABEL: func.func @square
-// CHECK-NOT: graph.fused
-// CHECK: return
+// CHECK-SAME: (%[[X:[^:]*]]: tensor<4x4xf32>
+// CHECK: graph.fused "product_add"(%[[X]], %[[X]], %[[X]])
+// CHECK-NEXT: ^bb0(%{{[^:]*}}: {{[^,]*}}, %[[B:[^:]*]]: {{[^,]*}}, %[[C:[^:]*]]: tensor<4x4xf32>):
+// CHECK: %[[P:[^ ]*]] = graph.matmul %{{[^,]*}}, %[[B]]
+// CHECK: graph.binary add %[[P]], %[[C]]
 func.func @square(%x: tensor<4x4xf32> {graph.name = "x"}) -> (tensor<4x4xf32> {graph.name = "y"}) {
   %0 = graph.matmul %x, %x : tensor<4x4xf32>, tensor<4x4xf32> -> tensor<4x4xf32>
-  %1 = graph.unary neg %0 : tensor<4x4xf32>
+  %1 = graph.binary add %0, %x : tensor<4x4xf32>
   return %1 : tensor<4x4xf32>
 }
