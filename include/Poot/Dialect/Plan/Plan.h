@@ -48,7 +48,11 @@ struct BufferUse {
   /// Bytes in the range that are read or written at most.
   int64_t touched;
 
-  bool operator==(const BufferUse &other) const = default;
+  bool operator==(const BufferUse &other) const {
+    return buffer == other.buffer && offset == other.offset &&
+           bytes == other.bytes && reads == other.reads &&
+           writes == other.writes && touched == other.touched;
+  }
 };
 
 /// What a command reads and writes, in operand order. A range that a kernel has
