@@ -8,6 +8,9 @@
 // RUN: spirv-val --target-env vulkan1.2 %t.spv
 // spirv-val of 2023 doesn't know cooperative matrices; what is written is read
 // again instead.
+// RUN: poot-translate --kernel-to-spirv --kernel product --target=vulkan:coopmat %s -o %t.spv
+// RUN: not spirv-val --target-env vulkan1.3 %t.spv 2>&1 | FileCheck %s --check-prefix=UNKNOWN
+// UNKNOWN: Invalid capability operand: 6022
 // RUN: poot-translate --kernel-to-spirv --kernel product --target=vulkan:coopmat %s | poot-translate --spirv-to-mlir | FileCheck %s --check-prefix=AGAIN
 
 !a = !kernel.fragment<16x16xf16, a>
