@@ -16,6 +16,11 @@ namespace poot::planner {
 
 using Values = SmallVector<KValue>;
 
+bool hasRopeKernel(RopeOp op) {
+  // An invocation takes two elements, rotated or not.
+  return op.getType().getShape().back() % 2 == 0;
+}
+
 FailureOr<GeneratedKernel> makeRope(const LibraryRequest &r) {
   auto rope = cast<RopeOp>(r.request.op);
   const OperandLayout &in = r.request.inputs[0];

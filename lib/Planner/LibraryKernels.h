@@ -60,6 +60,7 @@ mlir::FailureOr<GeneratedKernel> makeAttention(const LibraryRequest &request);
 
 /// True if a kernel of the library holds heads of the op's sizes.
 bool hasAttentionKernel(graph::AttentionOp op);
+bool hasRopeKernel(graph::RopeOp op);
 /// Parts of the positions that different workgroups attend to, where whole
 /// heads are too few for the target: 1, or more with a kernel that joins them.
 /// The kernel of the parts has two results, values [rows, tokens, heads, parts,

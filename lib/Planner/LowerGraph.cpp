@@ -24,7 +24,6 @@ using namespace mlir;
 using namespace poot::graph;
 
 namespace poot::planner {
-#define GEN_PASS_DEF_PLANDECOMPOSE
 #define GEN_PASS_DEF_PLANLOWERGRAPH
 #define GEN_PASS_DEF_PLANERASEGRAPH
 #include "Poot/Planner/PlannerPasses.h.inc"
@@ -879,19 +878,6 @@ LogicalResult ProgramLowering::lower(func::FuncOp function) {
       return failure();
   return success();
 }
-
-struct Decompose : impl::PlanDecomposeBase<Decompose> {
-  void runOnOperation() override {
-    SmallVector<CompositeOpInterface> found;
-    getOperation().walk([&](CompositeOpInterface op) {
-      auto attention = dyn_cast<AttentionOp>(*op);
-      if (isa<FusedOp>(op) || (attention && !hasAttentionKernel(attention)))
-        found.push_back(op);
-    });
-    for (CompositeOpInterface op : found)
-      graph::decompose(op);
-  }
-};
 
 struct LowerGraph : impl::PlanLowerGraphBase<LowerGraph> {
   using PlanLowerGraphBase::PlanLowerGraphBase;

@@ -1144,7 +1144,7 @@ def rope(inputs):
         for pairs in ("halves", "adjacent"):
             for outer, heads, width, rotated in (
                     ((), 1, 2, 2), ((2, 3), 4, 8, 8), ((2,), 3, 10, 6),
-                    ((1, 1), 9, 64, 64)):
+                    ((3,), 2, 5, 4), ((1, 1), 9, 64, 64)):
                 yield rope_case(inputs, kind, angle_kind, pairs, outer, heads,
                                 width, rotated)
 

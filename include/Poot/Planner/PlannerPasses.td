@@ -9,10 +9,10 @@ def PlanDecompose : Pass<"plan-decompose", "::mlir::ModuleOp"> {
   let summary = "Composites that no kernel holds become primitives";
   let description = [{
     The kernel library has a form for every composite op, but not for every size:
-    heads of attention have at most 256 elements, and a multiple of 4. What it
-    has none for decomposes, and so does `graph.fused`, which kernels of the
-    user's alone compute. Runs before `graph-hoist-computed`, so that what comes
-    of it is hoisted, too.
+    heads of attention have at most 256 elements, and a multiple of 4; those of a
+    rotation an even number. What it has none for decomposes, and so does
+    `graph.fused`, which later passes alone make. Runs before
+    `graph-hoist-computed`, so that what comes of it is hoisted, too.
   }];
 }
 
