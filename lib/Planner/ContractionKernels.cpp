@@ -189,13 +189,13 @@ static Block chooseBlock(const Product &product, int64_t maxOutputs) {
 }
 
 /// True if the right operand is a matrix whose columns follow each other, of a
-/// type that matvec has a form for.
+/// type that matvec has a form for, which loads four neighbours at once.
 static bool isWeight(const Product &product) {
   const OperandLayout &right = product.right();
   size_t rank = right.shape.size();
   Type element = right.element, left = product.left().element;
   return product.batches == 1 && !product.isIndexed && !right.literal &&
-         isa<FloatType>(left) && !left.isF64() &&
+         product.depth % 4 == 0 && isa<FloatType>(left) && !left.isF64() &&
          (element.isF32() || element.isF16() || element.isBF16()) &&
          right.strides[rank - 1] == 1 &&
          (right.strides[rank - 2] == product.depth || product.columns == 1) &&
@@ -283,7 +283,6 @@ static FailureOr<GeneratedKernel> makeProduct(const LibraryRequest &r,
   Demand demand{product.isIndexed ? Family::IndexedProduct : Family::Product,
                 r.target, product.rows, product.depth};
   demand.columns = product.columns;
-  demand.batches = product.batches;
   demand.isF32 = sumType.isF32();
   demand.hasQuads = product.depth % 4 == 0 &&
                     OperandAccess::hasQuads(product.left()) &&

@@ -23,7 +23,6 @@ struct Variant {
 
 static bool isLong(const Demand &d) { return d.depth >= kGroupLength; }
 static bool always(const Demand &) { return true; }
-static bool isWeight(const Demand &d) { return d.isWeight && d.hasQuads; }
 /// f16 goes through fragments, which round f32 sums alone.
 static bool isHalf(const Demand &d) { return d.target.hasFragments && d.isF16; }
 static bool isGpu(const Demand &d) { return !d.target.isCpu; }
@@ -50,10 +49,10 @@ static constexpr Variant kVariants[] = {
 
     {Family::Product, "matvec_subgroup",
      [](const Demand &d) {
-       return isWeight(d) && isGpu(d) && d.rows <= kFewRows;
+       return d.isWeight && isGpu(d) && d.rows <= kFewRows;
      }},
     {Family::Product, "matvec_lane",
-     [](const Demand &d) { return isWeight(d) && !isGpu(d); }},
+     [](const Demand &d) { return d.isWeight && !isGpu(d); }},
     {Family::Product, "matmul_fragment",
      [](const Demand &d) { return isHalf(d) && d.hasQuads && isTiled(d); }},
     {Family::Product, "matmul_tiled",

@@ -41,7 +41,6 @@ struct Demand {
   /// cache, as many as there may be where they are open.
   int64_t depth = 1;
   int64_t columns = 1;
-  int64_t batches = 1;
   /// Rows choose their matrix.
   bool isIndexed = false;
   /// Sums are in f32.
@@ -51,7 +50,7 @@ struct Demand {
   /// Four neighbours along the depth can be loaded at once, of either operand.
   bool hasQuads = false;
   /// The right operand's columns follow each other without gaps, the depth
-  /// innermost, and kernels have a form for its type.
+  /// innermost and a multiple of four, and kernels have a form for its type.
   bool isWeight = false;
   /// A packed weight is in the planar layout.
   bool isPlanar = false;

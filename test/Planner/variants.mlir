@@ -8,6 +8,7 @@
 
 graph.const @f32 : tensor<512x256xf32>
 graph.const @f16 : tensor<512x256xf16>
+graph.const @bf16 : tensor<512x256xbf16>
 graph.const @gguf : !graph.packed<q4_k, gguf, 512x256>
 graph.const @planar : !graph.packed<q4_k, planar, 512x256>
 graph.const @stack : !graph.packed<q8_0, planar, 4x512x256>
@@ -35,6 +36,19 @@ func.func @decode(%x: tensor<1x256xf32> {graph.name = "x"}, %two: tensor<2x256xf
   %t = graph.transpose %f32 [1, 0] : tensor<512x256xf32> -> tensor<256x512xf32>
   %e = graph.matmul %x, %t : tensor<1x256xf32>, tensor<256x512xf32> -> tensor<1x512xf32>
   return %a, %b, %c, %d, %e : tensor<1x512xf32>, tensor<1x512xf32>, tensor<1x512xf32>, tensor<2x512xf32>, tensor<1x512xf32>
+}
+
+// bf16 comes two in a word, whatever the left operand is.
+// GPU: @packed_contraction_f32_1x512.3 is "matvec_subgroup_bf16_words"
+// CPU: @packed_contraction_f32_1x512.3 is "matvec_lane_bf16_words"
+// GPU: @matmul_bf16_1x256_256x512 is "matvec_subgroup_bf16_words"
+// CPU: @matmul_bf16_1x256_256x512 is "matvec_lane_bf16_words"
+func.func @decode_bf16(%x: tensor<1x256xf32> {graph.name = "x"}, %h: tensor<1x256xbf16> {graph.name = "h"}) -> (tensor<1x512xf32> {graph.name = "a"}, tensor<1x512xbf16> {graph.name = "b"}) {
+  %w = graph.get @bf16 : tensor<512x256xbf16>
+  %a = graph.packed_contraction %x, %w : tensor<1x256xf32>, tensor<512x256xbf16> -> tensor<1x512xf32>
+  %t = graph.transpose %w [1, 0] : tensor<512x256xbf16> -> tensor<256x512xbf16>
+  %b = graph.matmul %h, %t : tensor<1x256xbf16>, tensor<256x512xbf16> -> tensor<1x512xbf16>
+  return %a, %b : tensor<1x512xf32>, tensor<1x512xbf16>
 }
 
 // Many rows.
