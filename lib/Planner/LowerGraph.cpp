@@ -573,12 +573,14 @@ LogicalResult ProgramLowering::copy(Operation *forOp, const View &from,
     return success();
   }
   if (from.layout.isPacked()) {
-    // Whole blocks move as bytes, one outermost row at a time.
-    for (int64_t i = 0; i < from.layout.shape.front(); ++i)
-      if (from.layout.shape.front() == 1 ||
-          failed(
-              copy(forOp, sliceAlong(from, 0, i, 1), sliceAlong(to, 0, i, 1))))
-        return forOp->emitError("packed operand can't be copied by rows");
+    // Whole blocks move as bytes, in runs of rows that follow each other.
+    int64_t dim = 0;
+    while (from.layout.shape[dim] == 1)
+      ++dim;
+    for (int64_t i = 0; i < from.layout.shape[dim]; ++i)
+      if (failed(copy(forOp, sliceAlong(from, dim, i, 1),
+                      sliceAlong(to, dim, i, 1))))
+        return failure();
     return success();
   }
   if (exceedsBinding(from) || exceedsBinding(to)) {

@@ -66,14 +66,9 @@ bool OperandLayout::isPacked() const { return isa<graph::PackedType>(element); }
 bool OperandLayout::isDense() const {
   if (literal)
     return false;
-  if (isPacked()) {
-    OperandLayout same = dense(graph::PackedType::get(
-        element.getContext(), cast<graph::PackedType>(element).getEncoding(),
-        cast<graph::PackedType>(element).getLayout(), shape));
-    return strides == same.strides;
-  }
-  int64_t stride = 1;
-  for (size_t i = shape.size(); i-- > 0;) {
+  auto packed = dyn_cast<graph::PackedType>(element);
+  int64_t stride = packed ? graph::getPackedRowBytes(packed) : 1;
+  for (size_t i = packed ? shape.size() - 1 : shape.size(); i-- > 0;) {
     if (shape[i] != 1 && strides[i] != stride)
       return false;
     if (!ShapedType::isDynamic(shape[i]))

@@ -2,6 +2,7 @@
 
 graph.const @w : tensor<8x4xf32>
 graph.const @rows : !graph.packed<q8_0, gguf, 6x32>
+graph.const @stack : !graph.packed<q8_0, gguf, 2x3x32>
 graph.const @table : tensor<70000x1024xf32>
 graph.state @cache : tensor<?x4xf32>
 graph.state @sum : tensor<4xf32>
@@ -133,6 +134,22 @@ func.func @packed() -> (tensor<4x32xf32> {graph.name = "y"}) {
   %c = graph.concat %s, %s dim 0 : !graph.packed<q8_0, gguf, 2x32>, !graph.packed<q8_0, gguf, 2x32> -> !graph.packed<q8_0, gguf, 4x32>
   %y = graph.packed_dequant %c : !graph.packed<q8_0, gguf, 4x32> -> tensor<4x32xf32>
   return %y : tensor<4x32xf32>
+}
+
+// Those of a stack, where they follow each other: of each matrix one.
+// CHECK-LABEL: plan.program @"packed_stack.vulkan:base"
+// CHECK-COUNT-2: plan.buffer
+// CHECK-NEXT: %[[V2:[0-9]+]] = plan.buffer arena bytes 136
+// CHECK-NEXT: %[[V3:[0-9]+]] = plan.copy %{{[0-9]+}}[34] to %[[V2]][0] bytes 34
+// CHECK-NEXT: %[[V4:[0-9]+]] = plan.copy %{{[0-9]+}}[136] to %[[V2]][34] bytes 34
+// CHECK-NEXT: %[[V5:[0-9]+]] = plan.copy %{{[0-9]+}}[34] to %[[V2]][68] bytes 34
+// CHECK-NEXT: %[[V6:[0-9]+]] = plan.copy %{{[0-9]+}}[136] to %[[V2]][102] bytes 34
+func.func @packed_stack() -> (tensor<4x1x32xf32> {graph.name = "y"}) {
+  %w = graph.get @stack : !graph.packed<q8_0, gguf, 2x3x32>
+  %s = graph.slice %w offsets [0, 1, 0] strides [1, 1, 1] : !graph.packed<q8_0, gguf, 2x3x32> -> !graph.packed<q8_0, gguf, 2x1x32>
+  %c = graph.concat %s, %s dim 0 : !graph.packed<q8_0, gguf, 2x1x32>, !graph.packed<q8_0, gguf, 2x1x32> -> !graph.packed<q8_0, gguf, 4x1x32>
+  %y = graph.packed_dequant %c : !graph.packed<q8_0, gguf, 4x1x32> -> tensor<4x1x32xf32>
+  return %y : tensor<4x1x32xf32>
 }
 
 // A table beyond the 128 MiB that one binding holds: each part writes the rows

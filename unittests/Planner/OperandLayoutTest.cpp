@@ -208,11 +208,18 @@ TEST_F(OperandLayoutTest, BooleansAreWordsAndPackedRowsAreBytes) {
                                        graph::PackedLayout::Gguf, {4, 64});
   EXPECT_EQ(deviceBytes(packed), 4 * 2 * 34);
   OperandLayout layout = OperandLayout::dense(packed);
-  EXPECT_EQ(layout.strides, (Extents{68, 34}));
+  // The innermost dimension is always whole.
+  EXPECT_EQ(layout.strides, (Extents{68, 0}));
   OperandLayout rows = layout.slice({1, 0}, {1, 1}, {2, 64});
   EXPECT_EQ(rows.offset, 68);
   EXPECT_EQ(rows.spanBytes(), 3 * 68);
   EXPECT_TRUE(rows.isDense());
+
+  auto stack = graph::PackedType::get(&context, graph::PackedEncoding::Q8_0,
+                                      graph::PackedLayout::Gguf, {4, 3, 64});
+  layout = OperandLayout::dense(stack);
+  EXPECT_TRUE(layout.slice({1, 1, 0}, {1, 1, 1}, {1, 2, 64}).isDense());
+  EXPECT_FALSE(layout.slice({1, 1, 0}, {1, 1, 1}, {2, 1, 64}).isDense());
 }
 
 } // namespace
