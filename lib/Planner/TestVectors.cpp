@@ -5,6 +5,7 @@
 #include "Poot/Dialect/Graph/ElementTypes.h"
 #include "Poot/Eval/Eval.h"
 #include "UserKernels.h"
+#include "mlir/IR/Matchers.h"
 #include "poot/bundle/test_vector.h"
 #include "poot/weights/block_decode.h"
 #include "poot/weights/planar.h"
@@ -51,14 +52,15 @@ static int64_t attentionCapacity(const KernelRequest &request) {
              : request.inputs[1].shape[0] / request.inputs[0].shape[0];
 }
 
+static bool isProduct(Operation *op) {
+  return isa_and_nonnull<MatmulOp, IndexedMatmulOp, PackedContractionOp>(op);
+}
+
 /// The matrix product that a request is, or begins with.
 static Operation *getProduct(const KernelRequest &request) {
   if (auto fused = dyn_cast_or_null<FusedOp>(request.op))
     return Epilogue::isIn(fused) ? Epilogue(fused).getProduct() : nullptr;
-  return isa_and_nonnull<MatmulOp, IndexedMatmulOp, PackedContractionOp>(
-             request.op)
-             ? request.op
-             : nullptr;
+  return isProduct(request.op) ? request.op : nullptr;
 }
 
 /// What input `i` of `request` is filled with.
@@ -156,6 +158,67 @@ static double roundingOf(Type element) {
   return element.isF16() ? 0x1p-11 : element.isBF16() ? 0x1p-8 : 0;
 }
 
+/// By how much an error of the sums of a fused product's goes on to the result,
+/// where ops only add to them, choose or scale; nothing where they do more.
+static std::optional<double> errorGain(FusedOp fused,
+                                       ArrayRef<eval::Tensor> operands) {
+  // Values that depend on the sums; all others have no error.
+  llvm::DenseMap<Value, double> gains;
+  auto magnitude = [&](Value value) -> std::optional<double> {
+    if (auto argument = dyn_cast<BlockArgument>(value))
+      return largestOf(operands[argument.getArgNumber()]);
+    DenseElementsAttr literal;
+    if (matchPattern(value, m_Constant(&literal)) && literal.isSplat())
+      if (auto number = dyn_cast<FloatAttr>(literal.getSplatValue<Attribute>()))
+        return std::abs(number.getValueAsDouble());
+    return std::nullopt;
+  };
+  for (Operation &op : fused.getBody().front().without_terminator()) {
+    auto gain = [&](unsigned i) { return gains.lookup(op.getOperand(i)); };
+    if (isProduct(&op)) {
+      gains[op.getResult(0)] = 1;
+      continue;
+    }
+    if (llvm::none_of(op.getOperands(),
+                      [&](Value value) { return gains.contains(value); }))
+      continue;
+    std::optional<double> result;
+    auto unary = dyn_cast<UnaryOp>(op);
+    auto binary = dyn_cast<BinaryOp>(op);
+    bool isFloat =
+        isa<FloatType>(getElementTypeOrSelf(op.getResult(0).getType()));
+    if ((isFloat && isa<ReshapeOp, CastOp>(op)) ||
+        (unary &&
+         llvm::is_contained({UnaryKind::Neg, UnaryKind::Abs}, unary.getKind())))
+      result = gain(0);
+    else if (isa<SelectOp>(op))
+      result = std::max(gain(1), gain(2));
+    else if (binary)
+      switch (binary.getKind()) {
+      case BinaryKind::Add:
+      case BinaryKind::Sub:
+        result = gain(0) + gain(1);
+        break;
+      case BinaryKind::Max:
+      case BinaryKind::Min:
+        result = std::max(gain(0), gain(1));
+        break;
+      case BinaryKind::Mul:
+        for (unsigned i : {0, 1})
+          if (!gains.contains(op.getOperand(1 - i)))
+            if (std::optional<double> factor = magnitude(op.getOperand(1 - i)))
+              result = gain(i) * *factor;
+        break;
+      default:
+        break;
+      }
+    if (!result)
+      return std::nullopt;
+    gains[op.getResult(0)] = *result;
+  }
+  return gains.lookup(fused.getBody().front().getTerminator()->getOperand(0));
+}
+
 /// What a device may differ by. Vulkan promises little for the transcendental
 /// functions; the figures are those that GPUs keep in practice. Sums of `n`
 /// terms of a magnitude differ by their order: by about the magnitude and the
@@ -208,9 +271,23 @@ static Tolerance tolerance(const KernelRequest &request, Type element,
   if (isPacked && request.inputs[1].element != request.inputs[0].element)
     result.absolute += roundingOf(request.inputs[0].element) * magnitude *
                        std::sqrt(double(terms));
+  // A device may take a scale below the normal numbers for zero. mxfp4 has such
+  // ones, and elements of up to 12 scales.
+  if (isPacked)
+    result.absolute += 12 * 0x1p-126 * largestOf(operands[0]) * double(terms);
   // An error goes on times another factor: a sum, an operand, or for an
   // exponential the result, which then is no larger than these.
-  if (isFusedProduct) {
+  std::optional<double> gain;
+  if (isFusedProduct)
+    gain = errorGain(fused, operands);
+  if (gain) {
+    // A rounding to a half type may go the other way.
+    for (Operation &inner : fused.getBody().front().without_terminator())
+      result.absolute +=
+          2 * roundingOf(getElementTypeOrSelf(inner.getResult(0).getType())) *
+          magnitude * std::sqrt(double(terms));
+    result.absolute *= *gain;
+  } else if (isFusedProduct) {
     double factor = 1 + magnitude * std::sqrt(double(terms));
     for (unsigned i = product->getNumOperands(); i < operands.size(); ++i)
       if (i != second)

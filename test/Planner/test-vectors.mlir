@@ -5,6 +5,9 @@
 graph.const @w : !graph.packed<q4_0, gguf, 8x64>
 graph.const @experts : !graph.packed<q5_1, gguf, 3x8x64>
 graph.const @table : !graph.packed<q8_0, gguf, 20x32>
+graph.const @large : !graph.packed<q6_k, gguf, 8x256>
+graph.const @other : !graph.packed<q6_k, gguf, 8x256>
+graph.const @block : !graph.packed<mxfp4, gguf, 1x32>
 graph.state @keys : tensor<24x1x8xf32>
 graph.state @open : tensor<?x4xf32>
 
@@ -34,6 +37,33 @@ func.func @weights(%x: tensor<2x64xf32> {graph.name = "x"}, %e: tensor<2xi32> {g
   %table = graph.get @table : !graph.packed<q8_0, gguf, 20x32>
   %rows = graph.packed_row_gather %table, %i : !graph.packed<q8_0, gguf, 20x32>, tensor<3xi32> -> tensor<3x32xf32>
   return %y, %z, %rows : tensor<2x8xf32>, tensor<2x8xf32>, tensor<3x32xf32>
+}
+
+// The seed gives the one block the smallest scale there is, which a device may
+// take for zero.
+// CHECK-LABEL: kernel.func @packed_contraction_f32_2x1(
+// CHECK-SAME: absolute_tolerance = {{[0-9.]+}}E-35
+func.func @smallest(%x: tensor<2x32xf32> {graph.name = "x"}) -> (tensor<2x1xf32> {graph.name = "y"}) {
+  %w = graph.get @block : !graph.packed<mxfp4, gguf, 1x32>
+  %y = graph.packed_contraction %x, %w : tensor<2x32xf32>, !graph.packed<mxfp4, gguf, 1x32> -> tensor<2x1xf32>
+  return %y : tensor<2x1xf32>
+}
+
+// What is added to a sum doesn't make its error larger: sums of some 10,000 are
+// compared within one. What an exponential makes of it may be off by any factor.
+// CHECK-LABEL: kernel.func @product_add_f32_2x8
+// CHECK-SAME: absolute_tolerance = 0.{{[0-9]}}
+// CHECK-LABEL: kernel.func @product_exp_mul_f32_2x8
+// CHECK-SAME: absolute_tolerance = {{[0-9][0-9][0-9][0-9]}}
+func.func @epilogues(%x: tensor<2x256xf32> {graph.name = "x"}, %r: tensor<2x8xf32> {graph.name = "r"}) -> (tensor<2x8xf32> {graph.name = "y"}, tensor<2x8xf32> {graph.name = "z"}) {
+  %w = graph.get @large : !graph.packed<q6_k, gguf, 8x256>
+  %0 = graph.packed_contraction %x, %w : tensor<2x256xf32>, !graph.packed<q6_k, gguf, 8x256> -> tensor<2x8xf32>
+  %y = graph.binary add %0, %r : tensor<2x8xf32>
+  %v = graph.get @other : !graph.packed<q6_k, gguf, 8x256>
+  %1 = graph.packed_contraction %x, %v : tensor<2x256xf32>, !graph.packed<q6_k, gguf, 8x256> -> tensor<2x8xf32>
+  %2 = graph.unary exp %1 : tensor<2x8xf32>
+  %z = graph.binary mul %2, %r : tensor<2x8xf32>
+  return %y, %z : tensor<2x8xf32>, tensor<2x8xf32>
 }
 
 // Rows that are updated at once are different ones.
