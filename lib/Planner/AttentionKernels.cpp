@@ -81,10 +81,7 @@ int64_t chooseAttentionSplits(AttentionOp op, const TargetInfo &target) {
     return 1;
   // A part has positions for the invocations of a workgroup.
   constexpr int64_t positions = 128;
-  int64_t capacity = op.getCapacity();
-  int64_t most = ShapedType::isDynamic(capacity)
-                     ? 16
-                     : llvm::divideCeilSigned(capacity, positions);
+  int64_t most = llvm::divideCeilSigned(op.getCapacity(), positions);
   return std::max<int64_t>(
       1, std::min(target.workgroupsWanted / workgroups, most));
 }
@@ -122,12 +119,10 @@ FailureOr<GeneratedKernel> makeAttention(const LibraryRequest &r) {
   int64_t queries = tokens * (heads / keyHeads);
   int64_t block = std::min(queries, kMaxQueries);
 
-  int64_t positions = isPaged ? r.request.inputs[4].shape[1] : values[0];
-  Demand demand{
-      isSplit ? Family::AttentionParts : Family::Attention, r.target, rows,
-      ShapedType::isDynamic(positions) ? std::numeric_limits<int64_t>::max()
-                                       : positions / (isPaged ? 1 : rows)};
-  StringRef variant = chooseVariant(demand);
+  int64_t capacity = attention.getCapacity();
+  StringRef variant =
+      chooseVariant({isSplit ? Family::AttentionParts : Family::Attention,
+                     r.target, rows, capacity});
   LibraryKernel kernel = r.instantiate(variant);
   kernel.set("rows", rows);
   kernel.set("tokens", tokens);
@@ -159,14 +154,11 @@ FailureOr<GeneratedKernel> makeAttention(const LibraryRequest &r) {
       return Values{at.k.max(at.k.min(slot, last), at.k.i32(0))};
     });
   // Positions of a row, and of a part of them.
-  auto extent = [&](OperandAccess &at, int64_t parts) {
-    KValue all = isPaged ? at.k.i32(r.request.inputs[4].shape[1])
-                         : at.k.udiv(at.outermostExtent(1), at.k.i32(rows));
-    return at.k.uceilDiv(all, at.k.i32(parts));
-  };
-  kernel.compute(0, [&](OperandAccess &at) { return extent(at, 1); });
+  kernel.compute(0, [&](OperandAccess &at) { return at.k.i32(capacity); });
   if (isSplit) {
-    kernel.compute(1, [&](OperandAccess &at) { return extent(at, splits); });
+    kernel.compute(1, [&](OperandAccess &at) {
+      return at.k.i32(llvm::divideCeilSigned(capacity, splits));
+    });
     unsigned numInputs = r.request.inputs.size();
     kernel.bind(4, numInputs);
     kernel.bind(5, numInputs + 1);
@@ -177,7 +169,7 @@ FailureOr<GeneratedKernel> makeAttention(const LibraryRequest &r) {
     });
   }
   if (variant.ends_with("_lane"))
-    kernel.launchInvocations(rows * tokens * heads * splits);
+    kernel.launchInvocations(rows * tokens * heads);
   else
     kernel.launchWorkgroups(rows * keyHeads *
                             llvm::divideCeilSigned(queries, block) * splits);

@@ -51,8 +51,7 @@ struct Rows {
   }
 };
 
-/// A combination of two values as a reduction of `kind` does. Booleans are
-/// integers 0 and 1.
+/// A combination of two values as a reduction of `kind` does.
 KValue combine(KernelBuilder &k, ReduceKind kind, KValue lhs, KValue rhs) {
   // No SMax and SMin: spirv-opt, which drivers run, folds them on constants by
   // the type's sign, and ours has none.

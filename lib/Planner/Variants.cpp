@@ -75,8 +75,7 @@ static constexpr Variant kVariants[] = {
     {Family::Attention, "attention_lane",
      [](const Demand &d) { return d.depth <= kFewPositions; }},
     {Family::Attention, "attention_group", always},
-    {Family::AttentionParts, "attention_split_lane",
-     [](const Demand &d) { return d.depth <= kFewPositions; }},
+    // Few positions aren't split.
     {Family::AttentionParts, "attention_split_group", always},
 };
 

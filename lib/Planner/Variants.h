@@ -37,8 +37,8 @@ struct Demand {
   const TargetInfo &target;
   /// Rows of the result, or rows that are reduced.
   int64_t rows = 1;
-  /// Elements of a row that is reduced, products of a sum, or positions of a
-  /// cache, as many as there may be where they are open.
+  /// Elements of a row that is reduced, products of a sum, or positions that a
+  /// cache has for a row.
   int64_t depth = 1;
   int64_t columns = 1;
   /// Rows choose their matrix.
