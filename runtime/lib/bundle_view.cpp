@@ -2,8 +2,11 @@
 
 #include "bundle_view.h"
 
+#include "poot/bundle/features.h"
+
 #include <cstring>
 #include <set>
+#include <utility>
 
 using namespace poot;
 using namespace poot::runtime;
@@ -125,10 +128,20 @@ static std::string unfit(const Device &device, const fb::Target &target) {
                          ", which the device lacks");
 }
 
+/// How well a target suits a device that it fits: one for the device's kind
+/// goes before all others, else the more features it uses the better.
+static std::pair<bool, size_t> suitability(const fb::Target &target) {
+  if (!target.required_features())
+    return {false, 0};
+  bool isForKind = false;
+  for (const auto *feature : *target.required_features())
+    isForKind |= feature->str() == bundle::featureName(bundle::Feature::Cpu);
+  return {isForKind, target.required_features()->size()};
+}
+
 Error BundleView::chooseTarget(const Device &device, const std::string &name,
                                const fb::Target *&target) const {
   target = nullptr;
-  size_t most = 0;
   std::vector<std::string> names;
   std::vector<std::pair<std::string, std::string>> reasons;
   if (index().targets())
@@ -141,13 +154,8 @@ Error BundleView::chooseTarget(const Device &device, const std::string &name,
         reasons.emplace_back(names.back(), reason);
         continue;
       }
-      size_t count = candidate->required_features()
-                         ? candidate->required_features()->size()
-                         : 0;
-      if (!target || count > most) {
+      if (!target || suitability(*candidate) > suitability(*target))
         target = candidate;
-        most = count;
-      }
     }
   if (target)
     return success();

@@ -224,7 +224,8 @@ typedef struct poot_executable_options {
   poot_progress progress;
   void *progress_user;
   /* One of the bundle's targets; NULL: the best that fits, which is the one
-   * that requires the most features of those the device has. */
+   * that requires the most features of those the device has, on a CPU among
+   * those for CPUs if there are any. */
   const char *target;
 } poot_executable_options;
 #define POOT_EXECUTABLE_OPTIONS_INIT                                           \

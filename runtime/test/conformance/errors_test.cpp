@@ -131,6 +131,16 @@ TEST_P(ErrorsTest, TheBestTargetIsChosen) {
   poot_executable_options options = POOT_EXECUTABLE_OPTIONS_INIT;
   options.target = "vulkan:base";
   EXPECT_EQ(load(bundle, &options).target(), "vulkan:base");
+  // One for CPUs goes before one that requires more of what a CPU has.
+  bundle.index.targets.push_back(
+      std::make_unique<fb::TargetT>(bundle.target()));
+  bundle.index.targets.back()->name = "vulkan:cpu";
+  bundle.index.targets.back()->required_features = {"cpu"};
+  bundle.index.targets[1]->required_features = {"subgroup-arithmetic",
+                                                "subgroup-basic"};
+  EXPECT_EQ(load(bundle).target(), device.info().type == POOT_DEVICE_CPU
+                                       ? "vulkan:cpu"
+                                       : "vulkan:subgroup-basic");
 }
 
 TEST_P(ErrorsTest, KernelsBeyondTheDevice) {
