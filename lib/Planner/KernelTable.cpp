@@ -31,24 +31,36 @@ static bool isBaseElement(Type type) {
          type.isInteger(32) || type.isF32();
 }
 
+/// Refuses operands that no kernel of `target` can have.
+static LogicalResult checkOperands(Location loc, const KernelRequest &request,
+                                   const TargetInfo &target) {
+  for (const OperandLayout &layout :
+       llvm::concat<const OperandLayout>(request.inputs, request.outputs)) {
+    if (!target.hasSmallAndWideTypes && !isBaseElement(layout.element))
+      return emitError(loc)
+             << "element type " << layout.element << " is beyond "
+             << target.name << "; vulkan:f16 has it";
+    // Only one that repeats elements can be so large. Packed weights are
+    // numbered by rows.
+    constexpr int64_t most = std::numeric_limits<int32_t>::max();
+    if (!layout.isPacked() && !layout.openState && layout.count() > most)
+      return emitError(loc) << "has an operand of " << layout.count()
+                            << " elements; kernels number at most " << most;
+  }
+  return success();
+}
+
 FailureOr<GeneratedKernel> KernelTable::get(Location loc,
                                             const KernelRequest &request) {
   auto [it, isNew] = kernels.try_emplace(request.key());
   if (!isNew)
     return it->second;
-  if (!target.hasSmallAndWideTypes)
-    for (const OperandLayout &layout :
-         llvm::concat<const OperandLayout>(request.inputs, request.outputs))
-      if (!isBaseElement(layout.element)) {
-        kernels.erase(it);
-        return emitError(loc)
-               << "element type " << layout.element << " is beyond "
-               << target.name << "; vulkan:f16 has it";
-      }
   OpBuilder builder(module.getContext());
   builder.setInsertionPointToEnd(module.getBody());
-  FailureOr<GeneratedKernel> kernel = generateKernel(
-      builder, loc, uniqueName(request.name()), request, library, target);
+  FailureOr<GeneratedKernel> kernel = failure();
+  if (succeeded(checkOperands(loc, request, target)))
+    kernel = generateKernel(builder, loc, uniqueName(request.name()), request,
+                            library, target);
   if (failed(kernel)) {
     kernels.erase(it);
     return failure();

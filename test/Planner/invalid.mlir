@@ -42,6 +42,15 @@ func.func @too_long(%x: tensor<1x40000000xf32> {graph.name = "x"}) -> (tensor<1x
 
 // -----
 
+func.func @repeated(%x: tensor<1xf32> {graph.name = "x"}) -> (tensor<f32> {graph.name = "y"}) {
+  %all = graph.broadcast %x dims [0] : tensor<1xf32> -> tensor<5000000000xf32>
+  // expected-error @+1 {{has an operand of 5000000000 elements; kernels number at most 2147483647}}
+  %y = graph.reduce max %all dims [0] : tensor<5000000000xf32> -> tensor<f32>
+  return %y : tensor<f32>
+}
+
+// -----
+
 graph.const @w : !graph.packed<q8_0, gguf, 6x32>
 func.func @part() -> (tensor<4x32xf32> {graph.name = "y"}) {
   %w = graph.get @w : !graph.packed<q8_0, gguf, 6x32>
