@@ -38,8 +38,8 @@ private:
   llvm::SmallVector<int64_t, 3> grid;
 };
 
-/// What an element-wise op computes of elements of its operands, in its result's
-/// type. Null for any other op.
+/// What an element-wise op computes of elements of its operands, in its
+/// result's type. Null for any other op.
 KValue computeElement(kernel::KernelBuilder &k, mlir::Operation *op,
                       llvm::ArrayRef<KValue> operands);
 
