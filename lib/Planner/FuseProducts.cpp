@@ -98,18 +98,30 @@ bool isClosed(const Ops &ops, Operation *last) {
   });
 }
 
-/// A product that is split where an operand exceeds what a target binds is left
-/// alone: its parts are none of a fused op's result.
-bool fitsBindings(Operation *product) {
+/// Whether every target binds `value` at once, or what it is a view of.
+bool fitsBinding(Value value) {
   int64_t most = std::numeric_limits<int64_t>::max();
   for (const TargetInfo &target : getTargets())
     most = std::min(most, target.maxBindingBytes);
-  auto fits = [&](Type type) {
-    auto tensor = dyn_cast<RankedTensorType>(type);
-    return (!tensor || tensor.hasStaticShape()) && deviceBytes(type) < most;
-  };
-  return llvm::all_of(product->getOperandTypes(), fits) &&
-         llvm::all_of(product->getResultTypes(), fits);
+  Operation *view = value.getDefiningOp();
+  while (isa_and_nonnull<SliceOp, TransposeOp, BroadcastOp>(view)) {
+    value = view->getOperand(0);
+    view = value.getDefiningOp();
+  }
+  auto tensor = dyn_cast<RankedTensorType>(value.getType());
+  if (tensor && !tensor.hasStaticShape())
+    return false;
+  // A reshape is a view or a copy.
+  return deviceBytes(value.getType()) < most &&
+         (!isa_and_nonnull<ReshapeOp>(view) ||
+          fitsBinding(view->getOperand(0)));
+}
+
+/// An op that is split where an operand exceeds what a target binds is left
+/// alone: its parts are none of a fused op's result.
+bool fitsBindings(Operation *op) {
+  return llvm::all_of(op->getOperands(), fitsBinding) &&
+         llvm::all_of(op->getResults(), fitsBinding);
 }
 
 /// Whether a kernel computes both products at once: of few rows with packed
@@ -159,7 +171,7 @@ Ops findFusion(Operation *product) {
           return ops.contains(operand.getDefiningOp());
         }))
       continue;
-    if (!isPointwise(op))
+    if (!isPointwise(op) || !fitsBindings(op))
       break;
     for (Value operand : op->getOperands())
       if (!ops.contains(operand.getDefiningOp()) &&

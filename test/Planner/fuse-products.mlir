@@ -79,6 +79,22 @@ func.func @state(%x: tensor<4x32xf32> {graph.name = "x"}) -> (tensor<4x64xf32> {
   return %1 : tensor<4x64xf32>
 }
 
+// What is bound are 240 MB, which a kernel reads in parts.
+// CHECK-LABEL: func.func @large
+// CHECK-NOT: graph.fused
+// CHECK: return
+graph.const @table : tensor<60000x1024xf32>
+func.func @large(%x: tensor<60000x4xf32> {graph.name = "x"}, %v: tensor<4x8xf32> {graph.name = "v"}) -> (tensor<60000x8xf32> {graph.name = "y"}, tensor<60000x8xf32> {graph.name = "z"}) {
+  %table = graph.get @table : tensor<60000x1024xf32>
+  %0 = graph.matmul %x, %v : tensor<60000x4xf32>, tensor<4x8xf32> -> tensor<60000x8xf32>
+  %1 = graph.slice %table offsets [0, 0] strides [1, 1] : tensor<60000x1024xf32> -> tensor<60000x8xf32>
+  %2 = graph.binary add %0, %1 : tensor<60000x8xf32>
+  %3 = graph.slice %table offsets [0, 4] strides [1, 1] : tensor<60000x1024xf32> -> tensor<60000x4xf32>
+  %4 = graph.matmul %3, %v : tensor<60000x4xf32>, tensor<4x8xf32> -> tensor<60000x8xf32>
+  %5 = graph.unary neg %4 : tensor<60000x8xf32>
+  return %2, %5 : tensor<60000x8xf32>, tensor<60000x8xf32>
+}
+
 // A matrix that is both a factor and an element-wise op's operand is an operand
 // of the fused op each time: its columns are rows to the product's kernel.
 // CHECK-LABEL: func.func @square
