@@ -6,9 +6,8 @@
 // h takes key and value head h / (heads / kv_heads). No scores are written to
 // memory: maximum, sum and weighted values are kept up as positions come by.
 //
-//   attention_lane    an invocation a query head, all its positions: no
-//   barrier.
-//                     Work number: (row, token, head).
+//   attention_lane    an invocation a query head with all its positions, no
+//                     barrier. Work number: (row, token, head).
 //   attention_group   a workgroup of 128 a key head and `block` queries, which
 //                     are the pairs (token, head of the group), so that they
 //                     share the loads of keys and values. Work number: (row,

@@ -14,8 +14,7 @@
 //
 // Hooks: load_x4(x, row, k); store(out, row, column, value); weight_row(row,
 // column), by which a row can choose of a stack of W (then the block is one
-// row). packed.cpp has the
-// same for packed weights.
+// row). packed.cpp has the same for packed weights.
 //
 //===----------------------------------------------------------------------===//
 

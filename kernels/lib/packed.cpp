@@ -14,8 +14,7 @@
 //                     `store_pair(out, row, column, gate, up)`.
 //   packed_tiled      tiles of 64 x 64 through workgroup memory, for many rows.
 //   packed_fragment   the same by fragments of f16 weights and activations.
-//   packed_rows       rows of W, decoded bit for bit: a lookup of embeddings,
-//   or
+//   packed_rows       rows of W, decoded bit for bit: embeddings by index, or
 //                     all of them. Work number: row * (depth / 8) + block of 8.
 //
 // Hooks: load_x4(x, row, k), elements k to k + 3 of a row of x; store(out, row,

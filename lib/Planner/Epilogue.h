@@ -1,5 +1,4 @@
-//===- Epilogue.h - Ops fused into a product ---------------------*- C++
-//-*-===//
+//===- Epilogue.h - Ops fused into a product --------------------*- C++ -*-===//
 //
 // A `graph.fused` of kProductPattern: one matrix product, or two of the same
 // left operand, and what element-wise ops make of the sums. plan-fuse-products

@@ -1,5 +1,4 @@
-//===- OperandAccess.h - Reading and writing a kernel's operands -*- C++
-//-*-===//
+//===- OperandAccess.h - A kernel reads and writes operands -----*- C++ -*-===//
 //
 // The code that addresses the operands of a request by their layouts, at
 // whatever place of a kernel a builder stands: in a generated body, or in a
