@@ -16,6 +16,12 @@ namespace poot::planner {
 
 using Values = SmallVector<KValue>;
 
+static LogicalResult refuseHeads(const LibraryRequest &r) {
+  return emitError(r.loc) << "'" << r.request.op->getName()
+                          << "' has heads that no kernel holds; run "
+                             "plan-decompose first";
+}
+
 bool hasRopeKernel(RopeOp op) {
   // An invocation takes two elements, rotated or not.
   return op.getType().getShape().back() % 2 == 0;
@@ -23,6 +29,8 @@ bool hasRopeKernel(RopeOp op) {
 
 FailureOr<GeneratedKernel> makeRope(const LibraryRequest &r) {
   auto rope = cast<RopeOp>(r.request.op);
+  if (!hasRopeKernel(rope))
+    return refuseHeads(r);
   const OperandLayout &in = r.request.inputs[0];
   Extents rowShape(in.shape.begin(), in.shape.end() - 2);
   int64_t heads = in.shape[rowShape.size()], size = in.shape.back();
@@ -109,6 +117,8 @@ FailureOr<GeneratedKernel> makeAttention(const LibraryRequest &r) {
   if (r.request.inputs.size() == 2)
     return makeCombine(r);
   auto attention = cast<AttentionOp>(r.request.op);
+  if (!hasAttentionKernel(attention))
+    return refuseHeads(r);
   ArrayRef<int64_t> query = r.request.inputs[0].shape;
   ArrayRef<int64_t> values = r.request.inputs[2].shape;
   int64_t rows = query[0], tokens = query[1], heads = query[2];

@@ -42,6 +42,22 @@ func.func @too_long(%x: tensor<1x40000000xf32> {graph.name = "x"}) -> (tensor<1x
 
 // -----
 
+func.func @odd_head(%x: tensor<2x5xf32> {graph.name = "x"}, %c: tensor<4xf32> {graph.name = "c"}) -> (tensor<2x5xf32> {graph.name = "y"}) {
+  // expected-error @+1 {{'graph.rope' has heads that no kernel holds; run plan-decompose first}}
+  %y = graph.rope halves %x, %c, %c : tensor<2x5xf32>, tensor<4xf32>
+  return %y : tensor<2x5xf32>
+}
+
+// -----
+
+func.func @uneven_head(%q: tensor<1x1x2x6xf32> {graph.name = "q"}, %kv: tensor<4x1x6xf32> {graph.name = "kv"}, %p: tensor<1x1xi32> {graph.name = "p"}) -> (tensor<1x1x2x6xf32> {graph.name = "y"}) {
+  // expected-error @+1 {{'graph.attention' has heads that no kernel holds; run plan-decompose first}}
+  %y = graph.attention %q, %kv, %kv, %p scale 0.5 : tensor<1x1x2x6xf32>, tensor<4x1x6xf32>, tensor<4x1x6xf32>, tensor<1x1xi32> -> tensor<1x1x2x6xf32>
+  return %y : tensor<1x1x2x6xf32>
+}
+
+// -----
+
 func.func @repeated(%x: tensor<1xf32> {graph.name = "x"}) -> (tensor<f32> {graph.name = "y"}) {
   %all = graph.broadcast %x dims [0] : tensor<1xf32> -> tensor<5000000000xf32>
   // expected-error @+1 {{has an operand of 5000000000 elements; kernels number at most 2147483647}}
