@@ -21,11 +21,10 @@ namespace poot::planner {
 #include "Poot/Planner/PlannerPasses.h.inc"
 
 /// Appends the passes from a graph to a finished plan for `targets`:
-/// poot-graph-composites, plan-decompose, graph-repack-weights,
-/// graph-hoist-computed, plan-use-kernels, plan-fuse-products,
-/// plan-lower-graph for each target,
-/// plan-erase-graph, plan-assign-arena, plan-add-edges. `kernels` are files of
-/// the user's kernels.
+/// graph-verify, poot-graph-composites, plan-decompose, graph-repack-weights,
+/// graph-hoist-computed, plan-use-kernels, plan-fuse-products, plan-lower-graph
+/// for each target, plan-erase-graph, plan-assign-arena, plan-add-edges.
+/// `kernels` are files of the user's kernels.
 void buildGraphToPlanPipeline(mlir::OpPassManager &pm,
                               llvm::ArrayRef<std::string> targets,
                               bool testVectors,

@@ -61,10 +61,11 @@ def PlanLowerGraph : Pass<"plan-lower-graph", "::mlir::ModuleOp"> {
     (transpose, reshape, slice, broadcast) become strides where strides can
     express them; every other op becomes a dispatch of a kernel, which equal requests
     share: one of the kernel library (kernels/lib) that is specialized, or one
-    that is generated for element-wise ops, gathers and scatters. A scatter into a state's own old value updates the
-    state in place; reading the old value afterwards is an error that names the
-    reader. An operand beyond the target's binding size is split into several
-    dispatches.
+    that is generated for element-wise ops, gathers, scatters and random words. A
+    scatter into a state's own old value updates the state in place; reading the
+    old value afterwards is an error that names the reader. An operand beyond the
+    target's binding size is split into several dispatches; a stack of matrices
+    that rows choose of, and what is summed, can't be.
 
     Runs once for each target; the functions stay until `plan-erase-graph`.
   }];
