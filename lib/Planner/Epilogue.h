@@ -1,6 +1,6 @@
 //===- Epilogue.h - Ops fused into a product --------------------*- C++ -*-===//
 //
-// A `graph.fused` of kProductPattern: one matrix product, or two of the same
+// A `graph.fused` with a product in it: one matrix product, or two of the same
 // left operand, and what element-wise ops make of the sums. plan-fuse-products
 // makes it; a kernel of the library computes it, whose store hook holds the
 // element-wise ops.
@@ -14,15 +14,11 @@
 
 namespace poot::planner {
 
-/// What `pattern` of a graph.fused begins with that a product is the root of.
-inline constexpr llvm::StringLiteral kProductPattern = "product";
-
 class Epilogue {
 public:
   explicit Epilogue(graph::FusedOp op);
-  static bool isIn(graph::FusedOp op) {
-    return op.getPattern().starts_with(kProductPattern);
-  }
+  /// Whether a product is in `op`; ops of a user's kernel have none.
+  static bool isIn(graph::FusedOp op);
 
   /// The product, whose operands are the first of the fused op.
   mlir::Operation *getProduct() const { return products[0]; }

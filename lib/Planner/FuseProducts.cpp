@@ -28,6 +28,11 @@ static bool isProduct(Operation *op) {
 // Epilogue
 //===----------------------------------------------------------------------===//
 
+bool Epilogue::isIn(FusedOp op) {
+  return llvm::any_of(op.getBody().front(),
+                      [](Operation &inner) { return isProduct(&inner); });
+}
+
 Epilogue::Epilogue(FusedOp op) : op(op) {
   for (Operation &inner : op.getBody().front())
     if (isProduct(&inner))
@@ -164,8 +169,9 @@ Ops findFusion(Operation *product) {
   Ops ops, best;
   ops.insert(product);
   for (Operation *op = product->getNextNode(); op; op = op->getNextNode()) {
-    // A state may be another one behind its update.
-    if (isa<SetOp>(op))
+    // A state may be another one behind its update, which a scatter does in
+    // place.
+    if (isa<SetOp, ScatterOp>(op))
       break;
     if (llvm::none_of(op->getOperands(), [&](Value operand) {
           return ops.contains(operand.getDefiningOp());
@@ -203,7 +209,7 @@ void fuse(Operation *product, const Ops &ops) {
   // these: a kernel sees a matrix as its product needs it.
   SmallVector<Value> operands(product->getOperands());
   llvm::SetVector<Value> elements;
-  std::string pattern = kProductPattern.str();
+  std::string pattern = "product";
   for (Operation *op : ops) {
     if (isProduct(op)) {
       if (op != product)

@@ -108,3 +108,18 @@ func.func @square(%x: tensor<4x4xf32> {graph.name = "x"}) -> (tensor<4x4xf32> {g
   %1 = graph.binary add %0, %x : tensor<4x4xf32>
   return %1 : tensor<4x4xf32>
 }
+
+// A scatter into a state updates it in place, so that what reads the old value
+// stays before it.
+// CHECK-LABEL: func.func @update
+// CHECK-NOT: graph.fused
+// CHECK: return
+func.func @update(%x: tensor<4x32xf32> {graph.name = "x"}, %i: tensor<1xi32> {graph.name = "i"}, %u: tensor<1x64xf32> {graph.name = "u"}) -> (tensor<4x64xf32> {graph.name = "y"}) {
+  %w = graph.get @w : tensor<32x64xf32>
+  %old = graph.get @s : tensor<4x64xf32>
+  %0 = graph.matmul %x, %w : tensor<4x32xf32>, tensor<32x64xf32> -> tensor<4x64xf32>
+  %new = graph.scatter %old, %i, %u : tensor<4x64xf32>, tensor<1xi32>, tensor<1x64xf32>
+  %1 = graph.unary neg %0 : tensor<4x64xf32>
+  graph.set @s, %new : tensor<4x64xf32>
+  return %1 : tensor<4x64xf32>
+}
