@@ -233,7 +233,9 @@ public:
     for (const auto &[device, count] : launches)
       std::cerr << device << ": " << count << " launches of " << kernels[device]
                 << " kernels\n";
-    if (testing::GTEST_FLAG(filter) != "*" || testing::Test::HasFailure())
+    const testing::UnitTest &tests = *testing::UnitTest::GetInstance();
+    if (tests.test_to_run_count() != tests.total_test_count() ||
+        testing::Test::HasFailure())
       return;
     for (const auto &file :
          std::filesystem::directory_iterator(POOT_LIBRARY_FOLDER)) {
