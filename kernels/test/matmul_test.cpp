@@ -149,22 +149,22 @@ template <int LANES> void testFragments() {
   Random random(5);
   for (bool transposed : {false, true}) {
     right_transposed = transposed;
-    sweep(
-        {{"batches", batches, 2},
-         {"rows", rows, 11},
-         {"columns", columns, 20, transposed ? 1 : 4},
-         {"depth", depth, 36, 4}},
-        operations, [&] {
-          auto left = random.operands<f16>(batches * rows * depth, depth);
-          auto right = random.operands<f16>(batches * depth * columns, depth);
-          auto wanted = product<float>(left, [&](int b, int, int k, int n) {
-            return transposed ? right[(b * columns + n) * depth + k]
-                              : right[(b * depth + k) * columns + n];
+    sweep({{"batches", batches, 2},
+           {"rows", rows, 11},
+           {"columns", columns, 20, transposed ? 1 : 4},
+           {"depth", depth, 36, 4}},
+          operations, [&] {
+            auto left = random.operands<f16>(batches * rows * depth, depth);
+            auto right = random.operands<f16>(batches * depth * columns, depth);
+            auto wanted = product<float>(left, [&](int b, int, int k, int n) {
+              return transposed ? right[(b * columns + n) * depth + k]
+                                : right[(b * depth + k) * columns + n];
+            });
+            run({"matmul_fragment_" + std::to_string(LANES), tiles(), 128,
+                 LANES, 4, turnsWithoutMatrices<LANES>()},
+                matmul_fragment<LANES>, in<4>(left), in<4>(right),
+                out<float>(wanted));
           });
-          run({"matmul_fragment_" + std::to_string(LANES), tiles(), 128, LANES},
-              matmul_fragment<LANES>, in<4>(left), in<4>(right),
-              out<float>(wanted));
-        });
   }
 }
 
