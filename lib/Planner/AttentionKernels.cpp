@@ -58,8 +58,17 @@ FailureOr<GeneratedKernel> makeRope(const LibraryRequest &r) {
   };
   fillFactor("cosine", 1);
   fillFactor("sine", 2);
+  bool isCacheWrite = r.request.updatesOutput();
   kernel.fill("store", [&](OperandAccess &at, ArrayRef<KValue> v) {
-    at.store(0, element(at, v), at.narrow(0, v[3]));
+    KValue value = at.narrow(0, v[3]);
+    if (!isCacheWrite) {
+      at.store(0, element(at, v), value);
+      return Values{};
+    }
+    // As a scatter, a number outside of the cache drops its row.
+    KValue slot = at.load(3, at.delinearize(v[0], r.request.inputs[3].shape));
+    at.k.ifThen((slot >= 0) & (slot < at.outputExtent()),
+                [&] { at.store(0, {slot, v[1], v[2]}, value); });
     return Values{};
   });
   kernel.launchInvocations(rows * heads * size / 2);

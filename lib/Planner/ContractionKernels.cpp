@@ -42,6 +42,10 @@ struct Product {
   /// What becomes of the sums, if anything does.
   const Epilogue *epilogue = nullptr;
 
+  /// The operand that is the weight of a second product; 0 if there is none.
+  unsigned getSecondWeight() const {
+    return epilogue ? epilogue->getSecondWeight() : 0;
+  }
   const OperandLayout &left() const { return request.inputs[0]; }
   const OperandLayout &right() const { return request.inputs[1]; }
 
@@ -202,6 +206,13 @@ static bool isWeight(const Product &product) {
          right.offset % product.depth == 0;
 }
 
+/// The form for two products of a kernel of few rows: of matvec_lane it is
+/// matvec_gated_lane.
+static std::string pairForm(StringRef variant) {
+  auto [family, form] = variant.split('_');
+  return (family + "_gated_" + form).str();
+}
+
 static StringRef weightInstance(Type element) {
   return element.isF32()   ? "f32_weights"
          : element.isF16() ? "f16_weights"
@@ -294,9 +305,13 @@ static FailureOr<GeneratedKernel> makeProduct(const LibraryRequest &r,
 
   if (variant.starts_with("matvec_")) {
     const OperandLayout &right = product.right();
+    unsigned second = product.getSecondWeight();
     LibraryKernel kernel =
-        own.instantiate(variant, weightInstance(right.element));
+        own.instantiate(second ? pairForm(variant) : variant.str(),
+                        weightInstance(right.element));
     kernel.bind(1, 1);
+    if (second)
+      kernel.bind(2, second);
     int64_t first = right.offset / product.depth;
     kernel.fill("weight_row", [&](OperandAccess &, ArrayRef<KValue> i) {
       return Values{i[1] + first};
@@ -426,13 +441,9 @@ static FailureOr<GeneratedKernel> makePackedProduct(const LibraryRequest &r,
       cast<PackedType>(weight.element).getLayout() == PackedLayout::Planar;
   demand.isF16 = product.left().element.isF16();
   std::string variant = chooseVariant(demand).str();
-  unsigned second = product.epilogue ? product.epilogue->getSecondWeight() : 0;
-  if (second) {
-    // packed_lane and packed_subgroup have forms of two products.
-    StringRef form = variant;
-    form.consume_front("packed_");
-    variant = ("packed_gated_" + form).str();
-  }
+  unsigned second = product.getSecondWeight();
+  if (second)
+    variant = pairForm(variant);
   LibraryRequest own = r.serving(product.request);
   std::string instance = packedInstance(weight);
   if (variant == "packed_fragment")

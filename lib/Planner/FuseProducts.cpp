@@ -6,6 +6,7 @@
 
 #include "Epilogue.h"
 #include "KernelBody.h"
+#include "Poot/Dialect/Graph/ElementTypes.h"
 #include "Poot/Planner/Passes.h"
 #include "Poot/Planner/TargetInfo.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -129,7 +130,7 @@ bool fitsBindings(Operation *op) {
          llvm::all_of(op->getResults(), fitsBinding);
 }
 
-/// Whether a kernel computes both products at once: of few rows with packed
+/// Whether a kernel computes both products at once: of few rows with
 /// weights alike, which begin where their buffers do.
 bool isPair(Operation *one, Operation *other) {
   auto a = dyn_cast<PackedContractionOp>(one),
@@ -139,13 +140,14 @@ bool isPair(Operation *one, Operation *other) {
       a.getWeights().getType() != b.getWeights().getType() ||
       a.getType() != b.getType())
     return false;
+  ArrayRef<int64_t> shape = getShape(a.getWeights().getType());
   auto packed = dyn_cast<PackedType>(a.getWeights().getType());
+  bool hasForm = packed ? packed.getLayout() == PackedLayout::Planar
+                        : shape.back() % 4 == 0;
   constexpr int64_t fewRows = 8;
-  return packed && packed.getLayout() == PackedLayout::Planar &&
-         a.getWeights().getDefiningOp<GetOp>() &&
+  return hasForm && a.getWeights().getDefiningOp<GetOp>() &&
          b.getWeights().getDefiningOp<GetOp>() &&
-         a.getResult().getType().getNumElements() / packed.getShape()[0] <=
-             fewRows;
+         a.getResult().getType().getNumElements() / shape[0] <= fewRows;
 }
 
 /// Adds the second product behind `value`, and what reshapes it, to `ops`, if

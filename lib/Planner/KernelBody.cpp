@@ -39,7 +39,10 @@ GeneratedKernel KernelBody::finish() {
 }
 
 bool KernelRequest::updatesOutput() const {
-  return tableRows >= 0 || isa_and_nonnull<graph::ScatterOp>(op);
+  // A rotation with a fourth input, the rows to write.
+  bool isCacheWrite = isa_and_nonnull<graph::RopeOp>(op) && inputs.size() == 4;
+  return tableRows >= 0 || isCacheWrite ||
+         isa_and_nonnull<graph::ScatterOp>(op);
 }
 
 std::string KernelRequest::key() const {

@@ -76,6 +76,7 @@ private:
   LogicalResult lowerReshape(ReshapeOp op);
   LogicalResult lowerConcat(ConcatOp op);
   LogicalResult lowerScatter(ScatterOp op);
+  LogicalResult lowerRope(RopeOp op);
   LogicalResult lowerAttention(AttentionOp op);
   LogicalResult lowerCompute(Operation *op);
   LogicalResult lowerReturn(func::ReturnOp op);
@@ -97,6 +98,10 @@ private:
   SmallVector<Value> outputBuffers;
   /// States updated so far, with the op that did it.
   llvm::StringMap<Operation *> writtenStates;
+  /// Ops whose results exist nowhere: rotations that go straight into a cache,
+  /// and what reshapes them. By scatter, the rotation.
+  llvm::SmallPtrSet<Operation *, 4> skipped;
+  llvm::DenseMap<Operation *, RopeOp> rotations;
 };
 
 /// The op behind a value, looking through reshapes that nothing else uses.
@@ -254,6 +259,10 @@ int64_t bytesTouched(const KernelRequest &request, unsigned operand) {
     const OperandLayout &updates = request.inputs[1];
     return updates.count() * deviceElementBytes(updates.element);
   }
+  if (isResult && isa_and_nonnull<RopeOp>(request.op) &&
+      request.updatesOutput())
+    return request.inputs[0].count() *
+           deviceElementBytes(request.inputs[0].element);
   const OperandLayout &out = request.outputs.front();
   if (operand != 0)
     return 0;
@@ -743,11 +752,56 @@ LogicalResult ProgramLowering::lowerScatter(ScatterOp op) {
     return failure();
   }
   data.oldState = {};
-  if (failed(dispatch(op, {indices, updates}, {data})))
+  if (RopeOp rope = rotations.lookup(op)) {
+    if (failed(dispatch(rope,
+                        {views[rope.getOperand()], views[rope.getCos()],
+                         views[rope.getSin()], indices},
+                        {data})))
+      return failure();
+  } else if (failed(dispatch(op, {indices, updates}, {data}))) {
     return failure();
+  }
   if (inPlace)
     writtenStates[state] = op;
   views[op.getResult()] = data;
+  return success();
+}
+
+/// The scatter that alone takes a rotation, whole rows of heads, into the value
+/// that a symbol has; nothing if there is none. What is between them goes to
+/// `path`.
+ScatterOp findCacheWrite(RopeOp op, SmallVectorImpl<Operation *> &path) {
+  Operation *at = op;
+  while (at->hasOneUse() && isa<ReshapeOp>(*at->user_begin()))
+    path.push_back(at = *at->user_begin());
+  auto scatter =
+      at->hasOneUse() ? dyn_cast<ScatterOp>(*at->user_begin()) : ScatterOp();
+  if (!scatter || scatter.getUpdates() != at->getResult(0) ||
+      !scatter.getData().getDefiningOp<GetOp>())
+    return {};
+  ArrayRef<int64_t> heads = op.getType().getShape().take_back(2);
+  auto data = cast<RankedTensorType>(scatter.getData().getType());
+  bool takesHeads =
+      data.getRank() == 3 && data.getShape().drop_front() == heads;
+  return takesHeads ? scatter : ScatterOp();
+}
+
+LogicalResult ProgramLowering::lowerRope(RopeOp op) {
+  SmallVector<Operation *> path;
+  ScatterOp scatter = findCacheWrite(op, path);
+  // Its operands are read where the scatter stands, and bound whole.
+  bool fits = scatter &&
+              destinedState(scatter.getResult()) ==
+                  scatter.getData().getDefiningOp<GetOp>().getSymbol() &&
+              !exceedsBinding(views[scatter.getData()]) &&
+              llvm::all_of(op->getOperands(), [&](Value operand) {
+                const View &view = views[operand];
+                return view.oldState.empty() && !exceedsBinding(view);
+              });
+  if (!fits)
+    return lowerCompute(op);
+  skipped.insert(path.begin(), path.end());
+  rotations[scatter] = op;
   return success();
 }
 
@@ -807,6 +861,8 @@ LogicalResult ProgramLowering::lowerReturn(func::ReturnOp op) {
 }
 
 LogicalResult ProgramLowering::lowerOp(Operation *op) {
+  if (skipped.contains(op))
+    return success();
   return TypeSwitch<Operation *, LogicalResult>(op)
       .Case<ConstantOp>([&](auto o) { return lowerConstant(o); })
       .Case<GetOp>([&](auto o) { return lowerGet(o); })
@@ -835,6 +891,7 @@ LogicalResult ProgramLowering::lowerOp(Operation *op) {
       })
       .Case<ConcatOp>([&](auto o) { return lowerConcat(o); })
       .Case<ScatterOp>([&](auto o) { return lowerScatter(o); })
+      .Case<RopeOp>([&](auto o) { return lowerRope(o); })
       .Case<AttentionOp>([&](auto o) { return lowerAttention(o); })
       .Case<func::ReturnOp>([&](auto o) { return lowerReturn(o); })
       .Default([&](Operation *o) -> LogicalResult {

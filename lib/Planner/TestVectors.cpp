@@ -506,8 +506,9 @@ static DictionaryAttr expectation(Builder &builder, const OperandLayout &layout,
 DictionaryAttr makeTestVector(Location loc, const KernelRequest &request,
                               const GeneratedKernel &kernel) {
   // A part of a table or of attention, or an open extent, has no meaning of
-  // its own.
+  // its own; nor has a rotation together with the scatter behind it.
   if (request.firstRow != 0 || request.tableRows >= 0 ||
+      (isa_and_nonnull<RopeOp>(request.op) && request.updatesOutput()) ||
       (isa_and_nonnull<AttentionOp>(request.op) && request.outputs.size() == 2))
     return {};
   for (const OperandLayout &layout :

@@ -7,6 +7,8 @@
 
 graph.const @gate : !graph.packed<q4_0, gguf, 64x32>
 graph.const @up : !graph.packed<q4_0, gguf, 64x32>
+graph.const @dense_gate : tensor<64x32xf16>
+graph.const @dense_up : tensor<64x32xf16>
 
 // CHECK-DAG: product_neg_exp_add_div_mul_f32_1x64 packed_gated_subgroup_q4_0_planar
 func.func @gated(%x: tensor<1x32xf32> {graph.name = "x"}) -> (tensor<1x64xf32> {graph.name = "y"}) {
@@ -21,6 +23,18 @@ func.func @gated(%x: tensor<1x32xf32> {graph.name = "x"}) -> (tensor<1x64xf32> {
   %5 = graph.binary div %0, %4 : tensor<1x64xf32>
   %6 = graph.binary mul %5, %1 : tensor<1x64xf32>
   return %6 : tensor<1x64xf32>
+}
+
+// Dense weights have such forms, too.
+// CHECK-DAG: product_mul_f32_2x64 matvec_gated_subgroup_f16_weights
+// CHECK-DAG: product_mul_f32_2x64{{.*}} matvec_gated_lane_f16_weights
+func.func @dense(%x: tensor<2x32xf32> {graph.name = "x"}) -> (tensor<2x64xf32> {graph.name = "y"}) {
+  %g = graph.get @dense_gate : tensor<64x32xf16>
+  %u = graph.get @dense_up : tensor<64x32xf16>
+  %0 = graph.packed_contraction %x, %g : tensor<2x32xf32>, tensor<64x32xf16> -> tensor<2x64xf32>
+  %1 = graph.packed_contraction %x, %u : tensor<2x32xf32>, tensor<64x32xf16> -> tensor<2x64xf32>
+  %2 = graph.binary mul %0, %1 : tensor<2x64xf32>
+  return %2 : tensor<2x64xf32>
 }
 
 // The factors come once more, as they are.

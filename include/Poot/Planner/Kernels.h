@@ -30,7 +30,9 @@ inline constexpr llvm::StringLiteral kVariantAttr = "plan.variant";
 struct KernelRequest {
   /// The primitive; null for a copy of the one input to the one output.
   mlir::Operation *op = nullptr;
-  /// A scatter takes indices and updates alone: its output holds the data.
+  /// A scatter takes indices and updates alone: its output holds the data. A
+  /// rope with the rows of a cache as a fourth input writes its result there,
+  /// as a scatter does, and its output is the cache.
   llvm::SmallVector<OperandLayout> inputs;
   llvm::SmallVector<OperandLayout> outputs;
   /// Where an operand was too large for one binding, the part that this is: of
