@@ -12,10 +12,10 @@
 //                     are the pairs (token, head of the group), so that they
 //                     share the loads of keys and values. Work number: (row,
 //                     key head, block of queries).
-//   attention_split_lane, attention_split_group
+//   attention_split_group
 //                     the same for a part of the positions: split s of `splits`
-//                     takes `span` of them. Their work number has the split
-//                     innermost. They write the parts' values, not yet divided,
+//                     takes `span` of them. Its work number has the split
+//                     innermost. It writes the parts' values, not yet divided,
 //                     and maximum and sum.
 //   attention_combine joins the parts. An invocation an element of the result.
 //                     Work number: (row, token, head, element).
@@ -104,16 +104,15 @@ inline int32_t last_position(buffer<const int32_t> positions, int32_t row,
 // An invocation a query head
 //===----------------------------------------------------------------------===//
 
-/// What a run of positions comes to: sum of exp(score - largest), and the
+/// What positions come to: sum of exp(score - largest), and the
 /// values weighted by these.
 struct Lane {
   float largest, sum;
   vec<float, 4> values[maxQuads];
 
-  /// Takes positions BEGIN up to END.
+  /// Takes positions up to END.
   void attend(quads_t query, quads_t keys, quads_t cached, int32_t row,
-              int32_t token, int32_t head, int32_t begin, int32_t end,
-              int32_t capacity) {
+              int32_t token, int32_t head, int32_t end, int32_t capacity) {
 #pragma clang fp contract(fast)
     vec<float, 4> q[maxQuads];
 #pragma unroll
@@ -125,7 +124,7 @@ struct Lane {
     for (int32_t i = 0; i < value_dim / 4; ++i)
       values[i] = 0;
     int32_t group = head / (heads / kv_heads);
-    for (int32_t p = begin; p < end; ++p) {
+    for (int32_t p = 0; p < end; ++p) {
       int32_t from = slot(row, p, capacity);
       vec<float, 4> products = 0;
 #pragma unroll
@@ -154,7 +153,7 @@ POOT_KERNEL POOT_WORKGROUP_SIZE(64, 1, 1) void attention_lane(
   int32_t row = id / (tokens * heads), token = id / heads % tokens;
   int32_t head = id % heads;
   Lane lane;
-  lane.attend(query, keys, values, row, token, head, 0,
+  lane.attend(query, keys, values, row, token, head,
               last_position(positions, row, token, capacity) + 1, capacity);
   float factor = 1 / lane.sum;
 #pragma unroll
@@ -166,27 +165,6 @@ POOT_KERNEL POOT_WORKGROUP_SIZE(64, 1, 1) void attention_lane(
 
 /// PARTS is [rows, tokens, heads, splits, value_dim]; STATISTICS has maximum
 /// and sum of each.
-POOT_KERNEL POOT_WORKGROUP_SIZE(64, 1, 1) void attention_split_lane(
-    quads_t query, quads_t keys, quads_t values,
-    buffer<const int32_t> positions, buffer<vec<float, 4>> parts,
-    buffer<vec<float, 2>> statistics, int32_t capacity, int32_t span) {
-  int32_t id = linear_id();
-  if (id >= rows * tokens * heads * splits)
-    return;
-  int32_t split = id % splits, head = id / splits % heads;
-  int32_t token = id / (splits * heads) % tokens;
-  int32_t row = id / (splits * heads * tokens);
-  int32_t end = last_position(positions, row, token, capacity) + 1;
-  int32_t begin = split * span;
-  Lane lane;
-  lane.attend(query, keys, values, row, token, head, begin,
-              min(end, begin + span), capacity);
-#pragma unroll
-  for (int32_t i = 0; i < value_dim / 4; ++i)
-    parts[id * (value_dim / 4) + i] = lane.values[i];
-  statistics[id] = vec<float, 2>{lane.largest, lane.sum};
-}
-
 POOT_KERNEL POOT_WORKGROUP_SIZE(64, 1, 1) void attention_combine(
     buffer<const float> parts, buffer<const vec<float, 2>> statistics,
     buffer<float> out) {

@@ -2,9 +2,8 @@
 //
 // x [rows, depth] times W [columns, depth] transposed, f32 sums, with few rows:
 // what a step of decoding does. The depth lies innermost in both and is a
-// multiple of 4. Instances are named after how weights are stored: f32, f16
-// (for devices that load it), f16_words and bf16_words (two in a 32-bit word,
-// for any device).
+// multiple of 4. Instances are named after how weights are stored: f32, f16,
+// and bf16_words (two in a 32-bit word).
 //
 //   matvec_lane       an invocation a block of up to 8 rows and columns: no
 //                     barrier. Work number: row of blocks by row.
@@ -35,14 +34,6 @@ struct f16_weights {
   using Quad = vec<f16, 4>;
   static vec<float, 4> widen(Quad v) {
     return __builtin_convertvector(v, vec<float, 4>);
-  }
-};
-
-struct f16_words {
-  using Quad = vec<uint32_t, 2>;
-  static vec<float, 4> widen(Quad v) {
-    return {half_to_float(v.x & 0xffffu), half_to_float(v.x >> 16),
-            half_to_float(v.y & 0xffffu), half_to_float(v.y >> 16)};
   }
 };
 
@@ -167,7 +158,6 @@ POOT_KERNEL POOT_WORKGROUP_SIZE(64, 1, 1) void matvec_gated_subgroup(
       buffer<const WEIGHTS::Quad>, buffer<float>);
 POOT_MATVEC(f32_weights)
 POOT_MATVEC(f16_weights)
-POOT_MATVEC(f16_words)
 POOT_MATVEC(bf16_words)
 
 } // namespace poot::library

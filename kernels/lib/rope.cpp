@@ -1,13 +1,9 @@
-//===- rope.cpp - Rotary positions, and writes to a cache -----------------===//
+//===- rope.cpp - Rotary positions ----------------------------------------===//
 //
 // rope          x [rows, heads, head_dim] with pairs of its first `rotary`
 //               elements rotated, the others copied. Work number: (row, head,
 //               pair) from the outermost; elements beyond `rotary` count as
 //               pairs of neighbours.
-// rope_cache    what a step does to the heads of query, keys and values, which
-//               follow each other in a row: the query's are rotated, the keys'
-//               are rotated and written to the cache, the values' are written
-//               to the cache. Work number likewise over all heads.
 //
 // A pair is elements i and i + rotary / 2, or 2i and 2i + 1 where `adjacent`.
 // With c and s the hooks' cos and sin of an element: x[e] * c[e] + x[e'] *
@@ -15,9 +11,8 @@
 // at the pair's first element.
 //
 // Hooks: load(x, row, head, e); cosine(table, row, e), sine(table, row, e);
-// store(out, row, head, e, value); of rope_cache store_key and
-// store_value(cache, slot, head, e, value), and slot(slots, row): a negative
-// slot, or one beyond `capacity`, drops the row's keys and values.
+// store(out, row, head, e, value), which for keys can be a write to the row's
+// slot of a cache.
 //
 //===----------------------------------------------------------------------===//
 
@@ -26,9 +21,7 @@
 namespace poot::library {
 
 POOT_SPEC inline int32_t rows = 1;
-/// Heads of the query; of keys, and as many of values.
 POOT_SPEC inline int32_t heads = 1;
-POOT_SPEC inline int32_t kv_heads = 1;
 /// Both even.
 POOT_SPEC inline int32_t head_dim = 2;
 POOT_SPEC inline int32_t rotary = 2;
@@ -38,13 +31,6 @@ POOT_HOOK("load")
 inline float load(buffer<const float> in, int32_t row, int32_t head,
                   int32_t e) {
   return in[(row * heads + head) * head_dim + e];
-}
-
-/// Of rope_cache: query heads, then those of keys, then those of values.
-POOT_HOOK("load")
-inline float load_all(buffer<const float> in, int32_t row, int32_t head,
-                      int32_t e) {
-  return in[(row * (heads + 2 * kv_heads) + head) * head_dim + e];
 }
 
 POOT_HOOK("cosine")
@@ -61,23 +47,6 @@ POOT_HOOK("store")
 inline void store(buffer<float> out, int32_t row, int32_t head, int32_t e,
                   float value) {
   out[(row * heads + head) * head_dim + e] = value;
-}
-
-POOT_HOOK("slot")
-inline int32_t slot(buffer<const int32_t> slots, int32_t row) {
-  return slots[row];
-}
-
-POOT_HOOK("store_key")
-inline void store_key(buffer<float> cache, int32_t slot, int32_t head,
-                      int32_t e, float value) {
-  cache[(slot * kv_heads + head) * head_dim + e] = value;
-}
-
-POOT_HOOK("store_value")
-inline void store_value(buffer<float> cache, int32_t slot, int32_t head,
-                        int32_t e, float value) {
-  cache[(slot * kv_heads + head) * head_dim + e] = value;
 }
 
 /// Two elements that an invocation takes.
@@ -121,38 +90,6 @@ POOT_KERNEL POOT_WORKGROUP_SIZE(64, 1, 1) void rope(buffer<const float> in,
     value = rotated(cosines, sines, row, pair, value);
   store(out, row, head, pair.first, value.x);
   store(out, row, head, pair.second, value.y);
-}
-
-POOT_KERNEL POOT_WORKGROUP_SIZE(64, 1, 1) void rope_cache(
-    buffer<const float> in, buffer<const float> cosines,
-    buffer<const float> sines, buffer<const int32_t> slots, buffer<float> query,
-    buffer<float> keys, buffer<float> values, int32_t capacity) {
-  int32_t pairs = head_dim / 2, all = heads + 2 * kv_heads;
-  int32_t id = linear_id();
-  if (id >= rows * all * pairs)
-    return;
-  int32_t row = id / (all * pairs), head = id / pairs % all;
-  Pair pair = pair_of(id % pairs);
-  vec<float, 2> value = {load_all(in, row, head, pair.first),
-                         load_all(in, row, head, pair.second)};
-  if (pair.rotates && head < heads + kv_heads)
-    value = rotated(cosines, sines, row, pair, value);
-  if (head < heads) {
-    store(query, row, head, pair.first, value.x);
-    store(query, row, head, pair.second, value.y);
-    return;
-  }
-  int32_t to = slot(slots, row);
-  if (to < 0 || to >= capacity)
-    return;
-  head -= heads;
-  if (head < kv_heads) {
-    store_key(keys, to, head, pair.first, value.x);
-    store_key(keys, to, head, pair.second, value.y);
-  } else {
-    store_value(values, to, head - kv_heads, pair.first, value.x);
-    store_value(values, to, head - kv_heads, pair.second, value.y);
-  }
 }
 
 } // namespace poot::library

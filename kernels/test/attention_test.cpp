@@ -130,10 +130,6 @@ void testForms(Random &random) {
   const auto &[query, keys, values] = tensors;
   int32_t queries = rows * tokens * heads;
   int32_t blocks = divide_up(tokens * sharing, block);
-  run(invocations("attention_split_lane", int64_t(queries) * splits),
-      attention_split_lane, in<4>(query), in<4>(keys), in<4>(values),
-      in(positions), out<vec<float, 4>>(wantedParts),
-      out<vec<float, 2>>(wantedStatistics), capacity, span);
   run({"attention_split_group", int64_t(rows) * kv_heads * blocks * splits,
        128},
       attention_split_group, in<4>(query), in<4>(keys), in<4>(values),

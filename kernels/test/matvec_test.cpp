@@ -35,24 +35,20 @@ template <> struct Stored<f16_weights> {
   }
   auto argument() const { return in<4>(memory); }
 };
-template <bool isBf16> struct StoredWords {
+template <> struct Stored<bf16_words> {
   std::vector<uint32_t> memory;
   bool isUpper = false;
   float put(float value) {
-    uint32_t bits =
-        isBf16 ? weights::f32ToBf16(value) : weights::f32ToF16(value);
+    uint32_t bits = weights::f32ToBf16(value);
     if (isUpper)
       memory.back() |= bits << 16;
     else
       memory.push_back(bits);
     isUpper = !isUpper;
-    return isBf16 ? weights::bf16ToF32(static_cast<uint16_t>(bits))
-                  : weights::f16ToF32(static_cast<uint16_t>(bits));
+    return weights::bf16ToF32(static_cast<uint16_t>(bits));
   }
   auto argument() const { return in<2>(memory); }
 };
-template <> struct Stored<f16_words> : StoredWords<false> {};
-template <> struct Stored<bf16_words> : StoredWords<true> {};
 
 int64_t operations() { return int64_t(rows) * columns * depth; }
 
@@ -102,7 +98,6 @@ template <class Weights> void testMatvec(const std::string &name) {
 
 TEST(Matvec, F32) { testMatvec<f32_weights>("f32_weights"); }
 TEST(Matvec, F16) { testMatvec<f16_weights>("f16_weights"); }
-TEST(Matvec, F16Words) { testMatvec<f16_words>("f16_words"); }
 TEST(Matvec, Bf16Words) { testMatvec<bf16_words>("bf16_words"); }
 
 /// Halves of every size are widened by integers: subnormal ones, too.
@@ -121,7 +116,6 @@ template <class Weights> void testSmallWeights(const std::string &name) {
 }
 
 TEST(Matvec, SmallF16) { testSmallWeights<f16_weights>("f16_weights"); }
-TEST(Matvec, SmallF16Words) { testSmallWeights<f16_words>("f16_words"); }
 TEST(Matvec, SmallBf16Words) { testSmallWeights<bf16_words>("bf16_words"); }
 
 } // namespace

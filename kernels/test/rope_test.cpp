@@ -1,4 +1,4 @@
-// Rotations of both pairings, and what reaches a cache.
+// Rotations of both pairings.
 
 #include "../lib/rope.cpp"
 
@@ -9,9 +9,8 @@ using namespace poot::library;
 using namespace poot::test;
 
 std::vector<Spec> poot::test::currentSpecs() {
-  return {POOT_TEST_SPEC(rows),     POOT_TEST_SPEC(heads),
-          POOT_TEST_SPEC(kv_heads), POOT_TEST_SPEC(head_dim),
-          POOT_TEST_SPEC(rotary),   POOT_TEST_SPEC(adjacent)};
+  return {POOT_TEST_SPEC(rows), POOT_TEST_SPEC(heads), POOT_TEST_SPEC(head_dim),
+          POOT_TEST_SPEC(rotary), POOT_TEST_SPEC(adjacent)};
 }
 
 namespace {
@@ -50,7 +49,7 @@ int32_t copied;
 template <class Test> void forEachShape(Test test) {
   auto operations = [] {
     head_dim = rotary + copied;
-    return int64_t(rows) * (heads + 2 * kv_heads) * head_dim;
+    return int64_t(rows) * heads * head_dim;
   };
   auto withHeads = [&] {
     head_dim = rotary + copied;
@@ -60,7 +59,6 @@ template <class Test> void forEachShape(Test test) {
     adjacent = isAdjacent;
     sweep({{"rows", rows, 5},
            {"heads", heads, 3},
-           {"kv_heads", kv_heads, 2},
            {"rotary", rotary, 8, 2},
            {"copied", copied, 4, 2}},
           operations, withHeads);
@@ -83,43 +81,6 @@ TEST(Rope, RotatesPairs) {
         wanted.push_back(rotated(&values[i * head_dim], tables, i / heads, e));
     run(invocations("rope", rows * heads * head_dim / 2), rope, in(values),
         in(tables.cosines), in(tables.sines), out<float>(wanted));
-  });
-}
-
-TEST(Rope, WritesTheCache) {
-  Random random(2);
-  forEachShape([&] {
-    int32_t all = heads + 2 * kv_heads, capacity = rows + 3;
-    auto values = random.vector<float>(rows * all * head_dim);
-    Tables tables(random);
-    // Slots from the end; one row is padding, one beyond the cache.
-    std::vector<int32_t> slots;
-    for (int32_t r = 0; r < rows; ++r)
-      slots.push_back(r == 1 ? -1 : r == 2 ? capacity : capacity - 1 - r);
-    std::vector<float> cache(capacity * kv_heads * head_dim, 7);
-    std::vector<Wanted> wantedQuery, wantedKeys = exactly(cache),
-                                     wantedValues = wantedKeys;
-    for (int32_t r = 0; r < rows; ++r)
-      for (int32_t h = 0; h < all; ++h)
-        for (int32_t e = 0; e < head_dim; ++e) {
-          const float *head = &values[(r * all + h) * head_dim];
-          if (h < heads) {
-            wantedQuery.push_back(rotated(head, tables, r, e));
-            continue;
-          }
-          if (slots[r] < 0 || slots[r] >= capacity)
-            continue;
-          int32_t h2 = (h - heads) % kv_heads;
-          int32_t at = (slots[r] * kv_heads + h2) * head_dim + e;
-          if (h < heads + kv_heads)
-            wantedKeys[at] = rotated(head, tables, r, e);
-          else
-            wantedValues[at] = {head[e]};
-        }
-    run(invocations("rope_cache", rows * all * head_dim / 2), rope_cache,
-        in(values), in(tables.cosines), in(tables.sines), in(slots),
-        out<float>(wantedQuery), inout(cache, wantedKeys),
-        inout(cache, wantedValues), capacity);
   });
 }
 

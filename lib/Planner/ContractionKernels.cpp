@@ -24,8 +24,6 @@ using Values = SmallVector<KValue>;
 static constexpr int64_t kWantedInvocations = 64;
 /// Most outputs of an invocation, which keeps their sums in registers.
 static constexpr int64_t kMaxOutputs = 32;
-/// Most rows that an invocation or subgroup takes of a product with a weight.
-static constexpr int64_t kMaxBlockRows = 8;
 
 namespace {
 
@@ -251,7 +249,7 @@ static Block chooseFewRowsBlock(const Product &product,
   int64_t wanted = target.isCpu ? 256 : 512;
   int64_t maxOutputs = target.isCpu ? 64 : 8;
   Block block;
-  block.rows = product.isIndexed ? 1 : std::min(product.rows, kMaxBlockRows);
+  block.rows = product.isIndexed ? 1 : std::min(product.rows, kFewRows);
   int64_t down = llvm::divideCeilSigned(product.rows, block.rows);
   while (block.columns < 8 && block.rows * block.columns * 2 <= maxOutputs &&
          down * product.columns / (block.columns * 2) >= wanted)

@@ -9,6 +9,7 @@
 #include "Poot/Dialect/Graph/ElementTypes.h"
 #include "Poot/Planner/Passes.h"
 #include "Poot/Planner/TargetInfo.h"
+#include "Variants.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/IRMapping.h"
 #include "mlir/IR/Matchers.h"
@@ -144,10 +145,9 @@ bool isPair(Operation *one, Operation *other) {
   auto packed = dyn_cast<PackedType>(a.getWeights().getType());
   bool hasForm = packed ? packed.getLayout() == PackedLayout::Planar
                         : shape.back() % 4 == 0;
-  constexpr int64_t fewRows = 8;
   return hasForm && a.getWeights().getDefiningOp<GetOp>() &&
          b.getWeights().getDefiningOp<GetOp>() &&
-         a.getResult().getType().getNumElements() / shape[0] <= fewRows;
+         a.getResult().getType().getNumElements() / shape[0] <= kFewRows;
 }
 
 /// Adds the second product behind `value`, and what reshapes it, to `ops`, if

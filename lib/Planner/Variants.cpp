@@ -8,8 +8,6 @@ namespace poot::planner {
 /// Rows that take a workgroup each. Shorter ones take an invocation, which
 /// needs no barrier.
 static constexpr int64_t kGroupLength = 33;
-/// Most rows that share the loads of a weight.
-static constexpr int64_t kFewRows = 8;
 /// Positions of a cache that are too few for a workgroup.
 static constexpr int64_t kFewPositions = 32;
 

@@ -12,6 +12,10 @@
 
 namespace poot::planner {
 
+/// Most rows that share the loads of a weight: what an invocation or subgroup
+/// takes of a product of few rows.
+inline constexpr int64_t kFewRows = 8;
+
 /// What the kernels of a family compute.
 enum class Family {
   Reduce,
