@@ -154,30 +154,27 @@ FailureOr<GeneratedKernel> generateKernel(OpBuilder &builder, Location loc,
                                           KernelLibrary &library,
                                           const TargetInfo &target) {
   using Make = FailureOr<GeneratedKernel> (*)(const LibraryRequest &);
-  auto make = [](Make function) { return function; };
   Make function =
       request.op
           ? TypeSwitch<Operation *, Make>(request.op)
-                .Case<graph::ReduceOp>([&](auto) { return make(makeReduce); })
-                .Case<graph::ScanOp>([&](auto) { return make(makeScan); })
-                .Case<graph::ArgTopKOp>([&](auto) { return make(makeArgTopK); })
-                .Case<graph::SoftmaxOp>([&](auto) { return make(makeSoftmax); })
-                .Case<graph::RmsNormOp>([&](auto) { return make(makeRmsNorm); })
-                .Case<graph::LayerNormOp>(
-                    [&](auto) { return make(makeLayerNorm); })
-                .Case<graph::MatmulOp>([&](auto) { return make(makeMatmul); })
+                .Case<graph::ReduceOp>([&](auto) { return makeReduce; })
+                .Case<graph::ScanOp>([&](auto) { return makeScan; })
+                .Case<graph::ArgTopKOp>([&](auto) { return makeArgTopK; })
+                .Case<graph::SoftmaxOp>([&](auto) { return makeSoftmax; })
+                .Case<graph::RmsNormOp>([&](auto) { return makeRmsNorm; })
+                .Case<graph::LayerNormOp>([&](auto) { return makeLayerNorm; })
+                .Case<graph::MatmulOp>([&](auto) { return makeMatmul; })
                 .Case<graph::IndexedMatmulOp>(
-                    [&](auto) { return make(makeIndexedMatmul); })
+                    [&](auto) { return makeIndexedMatmul; })
                 .Case<graph::PackedContractionOp>(
-                    [&](auto) { return make(makePackedContraction); })
+                    [&](auto) { return makePackedContraction; })
                 .Case<graph::PackedDequantOp, graph::PackedRowGatherOp>(
-                    [&](auto) { return make(makePackedRows); })
-                .Case<graph::RepackOp>([&](auto) { return make(makeRepack); })
-                .Case<graph::RopeOp>([&](auto) { return make(makeRope); })
-                .Case<graph::AttentionOp>(
-                    [&](auto) { return make(makeAttention); })
+                    [&](auto) { return makePackedRows; })
+                .Case<graph::RepackOp>([&](auto) { return makeRepack; })
+                .Case<graph::RopeOp>([&](auto) { return makeRope; })
+                .Case<graph::AttentionOp>([&](auto) { return makeAttention; })
                 .Case<graph::FusedOp>([&](auto o) {
-                  return make(Epilogue::isIn(o) ? makeFusedProduct : makeFused);
+                  return Epilogue::isIn(o) ? makeFusedProduct : makeFused;
                 })
                 .Default([](Operation *) { return nullptr; })
           : nullptr;
